@@ -1,0 +1,158 @@
+package schemas
+
+import "encoding/json"
+
+// Statuses of a result (design section 4).
+const (
+	StatusSucceeded  = "succeeded"
+	StatusUnverified = "unverified"
+	StatusInvalid    = "invalid"
+	StatusRejected   = "rejected"
+	StatusFailed     = "failed"
+	StatusExpired    = "expired"
+	StatusCancelled  = "cancelled"
+)
+
+// Categories of an error (design section 4). The same words name the outcome of an attempt in events and records.
+const (
+	CategoryInvalidRequest   = "invalid_request"
+	CategoryIDConflict       = "id_conflict"
+	CategoryProviderStatus   = "provider_status"
+	CategoryProviderResponse = "provider_response"
+	CategoryRefused          = "refused"
+	CategoryContentFiltered  = "content_filtered"
+	CategoryTransport        = "transport"
+	CategoryTimeout          = "timeout"
+	CategoryCapacity         = "capacity"
+	CategoryValidation       = "validation"
+	CategoryOutputInvalid    = "output_invalid"
+	CategoryRejected         = "rejected"
+	CategoryValidator        = "validator"
+	CategoryBudget           = "budget"
+	CategoryAbandoned        = "abandoned"
+	CategoryInternal         = "internal"
+)
+
+// OutcomeCompleted is the outcome of an attempt that returned a candidate; every other outcome is a category,
+// "cancelled" or "expired".
+const OutcomeCompleted = "completed"
+
+// Result is what a run ends with: the one message stored on its result subject.
+type Result struct {
+	ID     string `json:"id"`
+	Queue  string `json:"queue"`
+	Status string `json:"status"`
+	// Output is the JSON value of a JSON contract, or a JSON string with the text of a text contract.
+	Output json.RawMessage `json:"output,omitempty"`
+	// OutputText is the candidate of a JSON contract that did not parse.
+	OutputText *string     `json:"output_text,omitempty"`
+	Validation *Validation `json:"validation,omitempty"`
+	// Usage is absent from failed runs: see the finished event.
+	Usage  *Usage `json:"usage,omitempty"`
+	Error  *Error `json:"error,omitempty"`
+	Counts Counts `json:"counts"`
+	Source Source `json:"source"`
+	// Attempts are the calls by kind and outcome, without content.
+	Attempts []Attempt         `json:"attempts"`
+	TimingMS Timing            `json:"timing_ms"`
+	Request  RequestRef        `json:"request"`
+	Warnings []string          `json:"warnings,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// Validation is the verdict on the final candidate.
+type Validation struct {
+	Mode  string `json:"mode"`
+	Valid bool   `json:"valid"`
+	// Class is ok, or why the text is no valid candidate: empty_output, not_json, multiple_json, duplicate_key,
+	// invalid_utf8, lone_surrogate, number_out_of_range, too_deep, schema_invalid.
+	Class string `json:"class"`
+	// RepairAttempts counts the corrective calls that were started.
+	RepairAttempts int `json:"repair_attempts"`
+	// Complete says that every finding is listed and every check could run.
+	Complete bool      `json:"complete"`
+	Findings []Finding `json:"findings"`
+	// Truncated says that the provider stopped at its token limit.
+	Truncated bool `json:"truncated,omitempty"`
+	// NextCorrection is the user message that a further corrective call would have carried, when the final candidate
+	// is invalid: a caller that owns the loop can send it.
+	NextCorrection string `json:"next_correction,omitempty"`
+}
+
+// Error says why a run has no output.
+type Error struct {
+	Category string         `json:"category"`
+	Message  string         `json:"message"`
+	Provider *ProviderError `json:"provider,omitempty"`
+	Attempts int            `json:"attempts,omitempty"`
+	// Exhausted says that transient retries were used up.
+	Exhausted bool `json:"exhausted,omitempty"`
+	// Retryable says that the same request may pass later.
+	Retryable bool `json:"retryable"`
+	// MayHaveBeenBilled says that the provider may charge for what failed.
+	MayHaveBeenBilled bool `json:"may_have_been_billed"`
+}
+
+// ProviderError is the provider's own status and code; never its text.
+type ProviderError struct {
+	Status int    `json:"status,omitempty"`
+	Code   string `json:"code,omitempty"`
+}
+
+// Counts of what a run did.
+type Counts struct {
+	// Calls is the number of provider calls started, over all executions.
+	Calls int `json:"calls"`
+	// Retries are the calls beyond the first of their generation.
+	Retries int `json:"retries"`
+	// Repairs are the corrective generations started.
+	Repairs     int `json:"repairs"`
+	Corrections int `json:"corrections"`
+	// Executions is how often a worker took the run up.
+	Executions int `json:"executions"`
+}
+
+// Source says what produced the result.
+type Source struct {
+	Prompt        string `json:"prompt,omitempty"`
+	PromptSHA256  string `json:"prompt_sha256,omitempty"`
+	Catalog       int    `json:"catalog,omitempty"`
+	Profile       string `json:"profile,omitempty"`
+	Backend       string `json:"backend,omitempty"`
+	Model         string `json:"model,omitempty"`
+	ModelReported string `json:"model_reported,omitempty"`
+	Worker        string `json:"worker,omitempty"`
+}
+
+// Attempt is the record of one provider call.
+type Attempt struct {
+	Generation     int    `json:"generation"`
+	GenerationKind string `json:"generation_kind"`
+	Attempt        int    `json:"attempt"`
+	Outcome        string `json:"outcome"`
+	Status         int    `json:"status,omitempty"`
+	DurationMS     int64  `json:"duration_ms"`
+	WaitMS         int64  `json:"wait_ms,omitempty"`
+}
+
+// Kinds of a generation.
+const (
+	GenerationInitial = "initial"
+	GenerationRepair  = "repair"
+)
+
+// Timing in milliseconds. Total runs from publication to settlement.
+type Timing struct {
+	Queued  int64 `json:"queued"`
+	Waiting int64 `json:"waiting"`
+	Model   int64 `json:"model"`
+	Total   int64 `json:"total"`
+}
+
+// RequestRef ties a result to the request message that it answers.
+type RequestRef struct {
+	// SHA256 is the fingerprint: SHA-256 over the backend, a zero byte and the body, in hex.
+	SHA256   string `json:"sha256,omitempty"`
+	Seq      uint64 `json:"seq,omitempty"`
+	Delivery uint64 `json:"delivery,omitempty"`
+}

@@ -1,0 +1,115 @@
+package schemas
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// Tokens is what one provider call reported of its usage. A nil field was not reported, which is not zero.
+type Tokens struct {
+	// Input includes what was read from a cache.
+	Input        *int64 `json:"input_tokens,omitempty"`
+	Output       *int64 `json:"output_tokens,omitempty"`
+	Cached       *int64 `json:"cached_tokens,omitempty"`
+	CacheWritten *int64 `json:"cache_written_tokens,omitempty"`
+	Reasoning    *int64 `json:"reasoning_tokens,omitempty"`
+	// Other holds numeric fields that Emend has no name for, under the provider's own (dotted) names.
+	Other map[string]float64 `json:"other,omitempty"`
+}
+
+// Empty reports that no field was reported.
+func (t *Tokens) Empty() bool {
+	return t == nil || (t.Input == nil && t.Output == nil && t.Cached == nil && t.CacheWritten == nil && t.Reasoning == nil && len(t.Other) == 0)
+}
+
+func (t *Tokens) named() map[string]**int64 {
+	return map[string]**int64{
+		"input_tokens": &t.Input, "output_tokens": &t.Output, "cached_tokens": &t.Cached,
+		"cache_written_tokens": &t.CacheWritten, "reasoning_tokens": &t.Reasoning,
+	}
+}
+
+// Usage is the sum over the calls of a run. Complete says that every completed call reported both input and output
+// tokens; Partial lists the fields that some calls reported and others did not.
+type Usage struct {
+	Tokens
+	Calls             int      `json:"calls"`
+	CallsWithoutUsage int      `json:"calls_without_usage"`
+	Complete          bool     `json:"complete"`
+	Partial           []string `json:"partial,omitempty"`
+}
+
+// UsageSum accumulates the usage of calls. The zero value is ready; it is part of a run's saved State. It is not safe
+// for concurrent use.
+type UsageSum struct {
+	Sum      Tokens         `json:"sum"`
+	Reported map[string]int `json:"reported,omitempty"`
+	Calls    int            `json:"calls"`
+	Without  int            `json:"without"`
+}
+
+// Add counts one call that may have been billed. A nil or empty t counts as a call that reported nothing.
+// The maps of u are replaced, not written to, so a copied State stays what it was.
+func (u *UsageSum) Add(t *Tokens) {
+	u.Calls++
+	if t.Empty() {
+		u.Without++
+		return
+	}
+	u.Reported = maps.Clone(u.Reported)
+	if u.Reported == nil {
+		u.Reported = map[string]int{}
+	}
+	sums, parts := u.Sum.named(), t.named()
+	for name, p := range parts {
+		if *p == nil {
+			continue
+		}
+		total := **p
+		if old := *sums[name]; old != nil {
+			total += *old
+		}
+		*sums[name] = &total
+		u.Reported[name]++
+	}
+	u.addOther(t.Other)
+}
+
+func (u *UsageSum) addOther(other map[string]float64) {
+	if len(other) == 0 {
+		return
+	}
+	u.Sum.Other = maps.Clone(u.Sum.Other)
+	if u.Sum.Other == nil {
+		u.Sum.Other = map[string]float64{}
+	}
+	for name, v := range other {
+		u.Sum.Other[name] += v
+		u.Reported[name]++
+	}
+}
+
+// Usage returns the wire form.
+func (u UsageSum) Usage() *Usage {
+	out := &Usage{Tokens: u.Sum, Calls: u.Calls, CallsWithoutUsage: u.Without}
+	for name, n := range u.Reported {
+		if n < u.Calls {
+			out.Partial = append(out.Partial, name)
+		}
+	}
+	slices.Sort(out.Partial)
+	out.Complete = u.Calls > 0 && u.Reported["input_tokens"] == u.Calls && u.Reported["output_tokens"] == u.Calls
+	return out
+}
+
+// Finding is one located fault of a candidate.
+type Finding struct {
+	// Pointer is an RFC 6901 pointer into the candidate; "" is the root.
+	Pointer string `json:"pointer"`
+	// Keyword is the JSON Schema keyword that failed, or the class of a text that is no single JSON value.
+	Keyword string `json:"keyword"`
+	Message string `json:"message"`
+	// Expected is the value of the keyword in the sub-schema that applied, where it is short.
+	Expected json.RawMessage `json:"expected,omitempty"`
+}
