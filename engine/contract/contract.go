@@ -43,8 +43,11 @@ type Finding struct {
 type Verdict struct {
 	Class    Class
 	Findings []Finding
-	// Value is the one JSON value of a JSON mode, exact bytes without surrounding white space; nil if it did not parse.
+	// Value is the one JSON value of a JSON mode, exact bytes without surrounding white space; nil if the scan refused
+	// the text.
 	Value json.RawMessage
+	// Omitted counts the findings beyond the first 1,000, which are not listed.
+	Omitted int
 	// CutOff says that the text ended inside a value: evidence of truncation whatever the stop reason says.
 	CutOff bool
 	// Err is set when the text could not be judged (a bound was hit, the judge failed): neither valid nor invalid.
