@@ -1,0 +1,185 @@
+package consumer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"emend/schemas"
+	"emend/subjects"
+)
+
+// Client publishes runs and reads what becomes of them; what `emend run`, get and watch are made of. It is safe for
+// concurrent use.
+type Client struct {
+	nc    *nats.Conn
+	js    jetstream.JetStream
+	names subjects.Names
+}
+
+// NewClient makes a client of a space on a connection; domain is a JetStream domain or "".
+func NewClient(nc *nats.Conn, space, domain string) (*Client, error) {
+	names, err := subjects.New(space)
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(nc)
+	if domain != "" {
+		js, err = jetstream.NewWithDomain(nc, domain)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Client{nc: nc, js: js, names: names}, nil
+}
+
+// ErrDuplicate says that the id is queued or running already.
+var ErrDuplicate = errors.New("a request with this id is queued or running already")
+
+// Publish stores a request and returns its sequence. The publish is confirmed; after a timeout the same id is safe to
+// publish again.
+func (c *Client) Publish(ctx context.Context, backend string, k Key, body []byte, replyTo string) (uint64, error) {
+	m := &nats.Msg{Subject: c.names.Run(backend, k.Queue, k.ID), Data: body, Header: nats.Header{}}
+	if replyTo != "" {
+		m.Header.Set(subjects.HeaderReplyTo, replyTo)
+	}
+	ack, err := c.js.PublishMsg(ctx, m)
+	switch {
+	case err == nil:
+		return ack.Sequence, nil
+	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
+		return 0, fmt.Errorf("no stream takes %s: is a worker with backend %q and queue %q set up in this space?", m.Subject, backend, k.Queue)
+	case isCode(err, codeStreamFull) && strings.Contains(err.Error(), "per subject"):
+		return 0, ErrDuplicate
+	}
+	return 0, fmt.Errorf("publish the run: %w", err)
+}
+
+// Run publishes a request, hands every event to watch (nil for none), and returns the result when it is stored.
+func (c *Client) Run(ctx context.Context, backend string, k Key, body []byte, watch func(schemas.Event)) (*schemas.Result, error) {
+	inbox := nats.NewInbox()
+	replies, err := c.nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to the reply inbox: %w", err)
+	}
+	defer func() { _ = replies.Unsubscribe() }()
+	if watch != nil {
+		stop, err := c.Watch(k, watch)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+	}
+	if _, err := c.Publish(ctx, backend, k, body, inbox); err != nil {
+		return nil, err
+	}
+	return c.await(ctx, replies, k)
+}
+
+// lookEvery is how often a waiting client looks at the store itself: a reply may be lost, a stored result not.
+const lookEvery = 5 * time.Second
+
+func (c *Client) await(ctx context.Context, replies *nats.Subscription, k Key) (*schemas.Result, error) {
+	for {
+		wait, cancel := context.WithTimeout(ctx, lookEvery)
+		m, err := replies.NextMsgWithContext(wait)
+		cancel()
+		if err == nil {
+			return decodeResult(m.Data)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) {
+			return nil, fmt.Errorf("wait for the result: %w", err)
+		}
+		if r, err := c.stored(ctx, k); err == nil && r != nil {
+			return r, nil
+		}
+	}
+}
+
+// stored asks the get service; an error or a progress report is no result yet.
+func (c *Client) stored(ctx context.Context, k Key) (*schemas.Result, error) {
+	r, _, err := c.Get(ctx, k)
+	return r, err
+}
+
+func decodeResult(b []byte) (*schemas.Result, error) {
+	var r schemas.Result
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, fmt.Errorf("the reply is no result: %w", err)
+	}
+	return &r, nil
+}
+
+// Watch hands the events of runs to fn, on one goroutine, until stop is called. An empty id or queue covers all.
+func (c *Client) Watch(k Key, fn func(schemas.Event)) (stop func(), err error) {
+	if k.Queue == "" {
+		k.Queue = "*"
+	}
+	if k.ID == "" {
+		k.ID = "*"
+	}
+	sub, err := c.nc.Subscribe(c.names.EventFilter(k.Queue, k.ID), func(m *nats.Msg) {
+		var e schemas.Event
+		if json.Unmarshal(m.Data, &e) == nil {
+			fn(e)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to events: %w", err)
+	}
+	return func() { _ = sub.Unsubscribe() }, c.nc.Flush()
+}
+
+// Get asks a worker where a run stands: its result, or else its progress.
+func (c *Client) Get(ctx context.Context, k Key) (*schemas.Result, *schemas.Progress, error) {
+	b, err := c.call(ctx, c.names.Get(), k)
+	if err != nil {
+		return nil, nil, err
+	}
+	var p schemas.Progress
+	if err := json.Unmarshal(b, &p); err == nil && p.State != "" {
+		return nil, &p, nil
+	}
+	r, err := decodeResult(b)
+	return r, nil, err
+}
+
+// Cancel asks a worker to stop a run.
+func (c *Client) Cancel(ctx context.Context, k Key) (*schemas.CancelReply, error) {
+	b, err := c.call(ctx, c.names.Cancel(), k)
+	if err != nil {
+		return nil, err
+	}
+	var r schemas.CancelReply
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, fmt.Errorf("the reply to cancel: %w", err)
+	}
+	return &r, nil
+}
+
+func (c *Client) call(ctx context.Context, subject string, k Key) ([]byte, error) {
+	body, err := schemas.Marshal(schemas.RunRef{Queue: k.Queue, ID: k.ID})
+	if err != nil {
+		return nil, err
+	}
+	m, err := c.nc.RequestWithContext(ctx, subject, body)
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil, fmt.Errorf("no worker listens on %s", subject)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("request %s: %w", subject, err)
+	}
+	if e := m.Header.Get("Nats-Service-Error"); e != "" {
+		return nil, fmt.Errorf("%s: %s", subject, e)
+	}
+	return m.Data, nil
+}

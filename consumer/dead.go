@@ -1,0 +1,153 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"emend/schemas"
+	"emend/subjects"
+)
+
+// deadLetter stores the request as it came, with the reason in headers. It retries until stored or the process must
+// stop: a request must not vanish. It reports whether the letter is stored.
+func (h *handler) deadLetter(ctx context.Context, category, message string) bool {
+	m := &nats.Msg{Subject: h.w.names.Dead(h.deadQueue(), h.deadID()), Data: h.d.msg.Data, Header: h.deadHeader(category, message)}
+	pause := settleBackoffMin
+	for said := false; ; {
+		ctx, cancel := context.WithTimeout(ctx, settleTry)
+		_, err := h.w.js.PublishMsg(ctx, m)
+		cancel()
+		switch {
+		case err == nil:
+			return true
+		case errors.Is(err, nats.ErrMaxPayload) && m.Header != nil:
+			m.Header = nil // the body fills the message by itself: the request matters more than the reason
+			continue
+		case !said:
+			h.log().Warn().Err(err).Msg("the dead letter is not stored yet; trying until it is")
+			said = true
+		}
+		if !sleep(h.w.base, pause) {
+			return false
+		}
+		pause = min(2*pause, settleBackoffMax)
+	}
+}
+
+// deadHeader keeps the requester's own headers but for those that steer the server.
+func (h *handler) deadHeader(category, message string) nats.Header {
+	out := nats.Header{}
+	for name, values := range h.d.msg.Header {
+		if !subjects.Steering(name) {
+			out[name] = values
+		}
+	}
+	out.Set(subjects.HeaderReason, category)
+	out.Set(subjects.HeaderError, oneLine(message))
+	out.Set(subjects.HeaderSubject, h.d.msg.Subject)
+	out.Set(subjects.HeaderWorker, h.w.id)
+	out.Set(subjects.HeaderPublished, h.d.published.UTC().Format(time.RFC3339Nano))
+	return out
+}
+
+// deadQueue and deadID name the letter; a request whose subject names no run is filed under its fingerprint.
+func (h *handler) deadQueue() string {
+	if subjects.ValidName(h.key.Queue) {
+		return h.key.Queue
+	}
+	return "unaddressable"
+}
+
+func (h *handler) deadID() string {
+	if subjects.ValidID(h.key.ID) {
+		return h.key.ID
+	}
+	return "sha256-" + h.fingerprint[:32]
+}
+
+func oneLine(s string) string {
+	b := []byte(s)
+	if len(b) > 1024 {
+		b = b[:1024]
+	}
+	for i, c := range b {
+		if c < ' ' || c > '~' {
+			b[i] = ' '
+		}
+	}
+	return string(b)
+}
+
+// Cancel settles a run as cancelled, then tells the workers. What really happened comes back: cancelled, the status
+// that it had already ended with, or not_found.
+func (w *Worker) Cancel(ctx context.Context, k Key) (schemas.CancelReply, error) {
+	out := schemas.CancelReply{ID: k.ID, Queue: k.Queue}
+	for range cancelTries {
+		r, seq, err := w.ledger.Result(ctx, k)
+		if err != nil {
+			return out, err
+		}
+		m, backend, err := w.request(ctx, k)
+		if err != nil {
+			return out, err
+		}
+		if r != nil && (m == nil || !replaceable(r, m.Sequence)) {
+			out.Status = r.Status
+			return out, nil
+		}
+		if m == nil {
+			out.Status = schemas.CancelNotFound
+			return out, nil
+		}
+		settled, err := w.settleCancelled(ctx, k, backend, m, seq)
+		if settled == Stored {
+			out.Status, out.Cancelled = schemas.StatusCancelled, true
+			return out, w.nc.Publish(w.names.Control(k.Queue, k.ID), nil)
+		}
+		if err != nil && settled != Another {
+			return out, err
+		}
+	}
+	return out, errors.New("the run is being settled by others; ask again")
+}
+
+const cancelTries = 5
+
+func (w *Worker) settleCancelled(ctx context.Context, k Key, backend string, m *jetstream.RawStreamMsg, seq uint64) (Settled, error) {
+	h := &handler{w: w, key: k, backend: backend, taken: time.Now(), fingerprint: schemas.Fingerprint(backend, m.Data),
+		d: &delivery{msg: &nats.Msg{Subject: m.Subject, Header: m.Header}, nc: w.nc, seq: m.Sequence, published: m.Time}}
+	h.events = &publisher{nc: w.nc, names: w.names, worker: w.id, key: k}
+	h.engine = w.engine.Load()
+	r := plain(schemas.StatusCancelled, schemas.Source{}, nil)
+	h.stamp(&r)
+	body, err := schemas.Marshal(r)
+	if err != nil {
+		return Unknown, err
+	}
+	settled, _, err := w.ledger.Settle(ctx, k, h.resultMsg(r, body), h.mine, seq)
+	if settled == Stored {
+		h.readReplyTo()
+		h.reply(r, body)
+		h.events.send(schemas.Event{Kind: schemas.EventFinished, Outcome: r.Status, Backend: backend, Totals: &schemas.Totals{TimingMS: r.TimingMS}})
+	}
+	return settled, err
+}
+
+// request finds the queued or running request of a run; nil if there is none.
+func (w *Worker) request(ctx context.Context, k Key) (*jetstream.RawStreamMsg, string, error) {
+	for _, b := range w.engine.Load().Snapshot().Config().BackendNames() {
+		m, err := w.ledger.runs.GetLastMsgForSubject(ctx, w.names.Run(b, k.Queue, k.ID))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		return m, b, nil
+	}
+	return nil, "", nil
+}

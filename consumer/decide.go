@@ -1,0 +1,172 @@
+package consumer
+
+import (
+	"errors"
+	"time"
+
+	"emend/capacity"
+	"emend/engine/run"
+	"emend/prompts"
+	"emend/schemas"
+)
+
+// Delivery is what is known of a delivered request when it is decided upon.
+type Delivery struct {
+	// Seq is the request's stream sequence, Fingerprint what it asks (backend and body).
+	Seq         uint64
+	Fingerprint string
+	Published   time.Time
+	// Starts is the number of earlier starts that did not end in a clean hand-back.
+	Starts int
+	// Plan is nil when Refusal is not; Refusal matches prompts.ErrMalformed, ErrUnknown or ErrForbidden.
+	Plan    *run.Plan
+	Refusal error
+}
+
+// Whereabouts is what the stores hold of a run: its result with the sequence of the message, and its saved state.
+type Whereabouts struct {
+	Result    *schemas.Result
+	ResultSeq uint64
+	State     *run.State
+}
+
+// Limits of a delivery; see the definition files.
+type Limits struct {
+	MaxStarts    int
+	CatalogGrace time.Duration
+	QueueTTL     time.Duration
+}
+
+// Disposition is what to do with a delivery: one of Execute, Resume, Resend, HandBack, Dead, Expire.
+type Disposition interface{ disposition() }
+
+// Execute runs from the start; Replace is the sequence of the settled outcome that the new result replaces, else 0.
+type Execute struct{ Replace uint64 }
+
+// Resume takes the run up from its saved state.
+type Resume struct {
+	State   run.State
+	Replace uint64
+}
+
+// Resend sends the stored result again and acks. No call.
+type Resend struct{ Result *schemas.Result }
+
+// HandBack gives the message back for Delay, with the cause that `emend get` shows.
+type HandBack struct {
+	Delay time.Duration
+	Cause string
+}
+
+// Dead ends a request that cannot be run: a dead letter, a reply, and for Settle a stored result too.
+type Dead struct {
+	Category, Message string
+	Settle            bool
+	Replace           uint64
+}
+
+// Expire settles a run whose time is over. No call.
+type Expire struct {
+	Reason  string
+	Replace uint64
+}
+
+func (Execute) disposition()  {}
+func (Resume) disposition()   {}
+func (Resend) disposition()   {}
+func (HandBack) disposition() {}
+func (Dead) disposition()     {}
+func (Expire) disposition()   {}
+
+// unknownRetry is the pause before an unknown prompt is looked up again.
+const unknownRetry = 2 * time.Second
+
+// TooManyStarts reports whether a run is to be given up before anything of it is decoded.
+func TooManyStarts(starts int, lim Limits) bool { return lim.MaxStarts > 0 && starts >= lim.MaxStarts }
+
+// Decide says what to do with a delivery. It is pure. Its order is design section 3, "One delivery": what cannot be run
+// first, then what is settled, then what waits, then what runs.
+func Decide(d Delivery, w Whereabouts, gate capacity.GateState, lim Limits, now time.Time) Disposition {
+	if dead := abandoned(d, w, lim); dead != nil {
+		return dead
+	}
+	if d.Refusal != nil {
+		return refused(d, w, lim, now)
+	}
+	replace, settled := settledAs(d, w)
+	if settled != nil {
+		return settled
+	}
+	if over := expired(d, lim, now); over != "" {
+		return Expire{Reason: over, Replace: replace}
+	}
+	if wait, cause := closedFor(gate, now); wait > 0 {
+		return HandBack{Delay: wait, Cause: cause}
+	}
+	if w.State != nil && d.Plan.Fits(*w.State) == nil {
+		return Resume{State: *w.State, Replace: replace}
+	}
+	return Execute{Replace: replace}
+}
+
+// abandoned gives up a request that made its worker die too often, unless its result got stored all the same.
+func abandoned(d Delivery, w Whereabouts, lim Limits) Disposition {
+	if !TooManyStarts(d.Starts, lim) {
+		return nil
+	}
+	if w.Result != nil && w.Result.Request.Seq == d.Seq {
+		return Resend{Result: w.Result}
+	}
+	return Dead{Category: schemas.CategoryAbandoned, Settle: true, Replace: w.ResultSeq,
+		Message: "the run was started several times and its worker never came to an end of it"}
+}
+
+func refused(d Delivery, w Whereabouts, lim Limits, now time.Time) Disposition {
+	if w.Result != nil && w.Result.Request.SHA256 == d.Fingerprint && !replaceable(w.Result, d.Seq) {
+		return Resend{Result: w.Result}
+	}
+	if errors.Is(d.Refusal, prompts.ErrUnknown) && now.Sub(d.Published) < lim.CatalogGrace {
+		return HandBack{Delay: unknownRetry, Cause: "unknown_prompt"}
+	}
+	return Dead{Category: schemas.CategoryInvalidRequest, Message: d.Refusal.Error()}
+}
+
+// settledAs: the same content gets its result again, other content under a settled id is a conflict, and an end that was
+// no answer (failed, expired, cancelled) is replaced when the content is published anew.
+func settledAs(d Delivery, w Whereabouts) (replace uint64, out Disposition) {
+	if w.Result == nil {
+		return 0, nil
+	}
+	if w.Result.Request.SHA256 != d.Fingerprint {
+		return 0, Dead{Category: schemas.CategoryIDConflict, Message: "this id is settled with other content; publish under another id"}
+	}
+	if replaceable(w.Result, d.Seq) {
+		return w.ResultSeq, nil
+	}
+	return 0, Resend{Result: w.Result}
+}
+
+func replaceable(r *schemas.Result, seq uint64) bool {
+	switch r.Status {
+	case schemas.StatusFailed, schemas.StatusExpired, schemas.StatusCancelled:
+		return r.Request.Seq != seq
+	}
+	return false
+}
+
+func expired(d Delivery, lim Limits, now time.Time) string {
+	switch {
+	case !d.Plan.Deadline.IsZero() && !now.Before(d.Plan.Deadline):
+		return "deadline"
+	case lim.QueueTTL > 0 && now.Sub(d.Published) >= lim.QueueTTL:
+		return "queue_ttl"
+	}
+	return ""
+}
+
+func closedFor(gate capacity.GateState, now time.Time) (time.Duration, string) {
+	if gate.Phase != capacity.Closed {
+		return 0, ""
+	}
+	return max(gate.Until.Sub(now), time.Second), gate.Cause
+}

@@ -1,0 +1,292 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"emend/engine"
+	"emend/engine/run"
+	"emend/prompts"
+	"emend/schemas"
+	"emend/subjects"
+)
+
+// handler carries one delivery from its arrival to its ack, hand-back or end. It belongs to one goroutine.
+type handler struct {
+	w           *Worker
+	d           *delivery
+	lease       *lease
+	events      *publisher
+	key         Key
+	backend     string
+	replyTo     string
+	fingerprint string
+	taken       time.Time
+	saved       *saved
+	engine      *engine.Engine
+	plan        *run.Plan
+}
+
+// errPutDown and errCancelled are causes of a run's context: the worker drains, or somebody cancelled the run.
+var (
+	errPutDown   = errors.New("the worker puts the run down")
+	errCancelled = errors.New("the run was cancelled")
+)
+
+// handle does one delivery. Whatever happens, it ends in exactly one of: ack after a stored result, term after a dead
+// letter, nak, or silence when the run is another's.
+func (w *Worker) handle(ctx context.Context, d *delivery) {
+	h := &handler{w: w, d: d, taken: time.Now(), engine: w.engine.Load()}
+	h.lease = w.leases.add(d, h.taken)
+	defer w.leases.remove(d)
+	backend, queue, id, err := w.names.ParseRun(d.msg.Subject)
+	h.backend, h.key = backend, Key{Queue: queue, ID: id}
+	h.fingerprint = schemas.Fingerprint(backend, d.msg.Data)
+	h.events = &publisher{nc: w.nc, names: w.names, worker: w.id, key: h.key, delivery: d.count}
+	if err != nil {
+		h.unaddressable(ctx, err)
+		return
+	}
+	h.decide(ctx)
+}
+
+// decide finds out where the run stands and does what Decide says.
+func (h *handler) decide(ctx context.Context) {
+	where, entry, err := h.w.ledger.Find(ctx, h.key, h.d.seq, h.d.count)
+	if err != nil {
+		h.log().Warn().Err(err).Msg("the ledger does not answer; the run is handed back")
+		h.handBack(ctx, HandBack{Delay: ledgerRetry, Cause: "ledger"})
+		return
+	}
+	h.saved = entry
+	facts := Delivery{Seq: h.d.seq, Fingerprint: h.fingerprint, Published: h.d.published, Starts: entry.Starts}
+	if !TooManyStarts(entry.Starts, h.w.limits()) {
+		facts.Plan, facts.Refusal = h.read()
+	}
+	h.plan = facts.Plan
+	if h.w.stopping() {
+		h.handBack(ctx, HandBack{Cause: "draining"})
+		return
+	}
+	h.dispose(ctx, Decide(facts, where, h.gateState(), h.w.limits(), time.Now()), where)
+}
+
+const ledgerRetry = 2 * time.Second
+
+// read decodes and plans the request; the reply subject is checked first, for it is where a refusal goes.
+func (h *handler) read() (*run.Plan, error) {
+	if to := h.d.msg.Header.Get(subjects.HeaderReplyTo); to != "" {
+		if err := h.w.names.CheckReplyTo(to, h.engine.Snapshot().Config().NATS.Inboxes); err != nil {
+			return nil, fmt.Errorf("%w: header %s: %w", prompts.ErrMalformed, subjects.HeaderReplyTo, err)
+		}
+		h.replyTo = to
+	}
+	req, err := schemas.DecodeRequest(h.d.msg.Data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", prompts.ErrMalformed, err)
+	}
+	return h.engine.Snapshot().Plan(req, prompts.Origin{ID: h.key.ID, Queue: h.key.Queue, Backend: h.backend, Published: h.d.published})
+}
+
+func (h *handler) gateState() (s gateState) {
+	if g := h.engine.Gate(h.backend); g != nil {
+		return g.State()
+	}
+	return s
+}
+
+func (h *handler) dispose(ctx context.Context, what Disposition, where Whereabouts) {
+	switch v := what.(type) {
+	case Execute:
+		h.execute(ctx, h.plan.Start(), v.Replace)
+	case Resume:
+		h.execute(ctx, v.State, v.Replace)
+	case Resend:
+		h.resend(v.Result)
+	case HandBack:
+		h.handBack(ctx, v)
+	case Expire:
+		r := plain(schemas.StatusExpired, engine.Source(h.plan, h.plan.Start()), h.plan.Metadata)
+		r.Warnings = []string{"the run's " + v.Reason + " passed before it was executed"}
+		r, totals := ofState(r, where.State)
+		h.settle(ctx, r, v.Replace, totals)
+	case Dead:
+		h.dead(ctx, v, where)
+	}
+}
+
+// dead ends a request that cannot be run. An abandoned one gets a stored result; a refused one does not, so that its id
+// stays free.
+func (h *handler) dead(ctx context.Context, v Dead, where Whereabouts) {
+	r := plain(schemas.StatusFailed, schemas.Source{}, nil)
+	r.Error = &schemas.Error{Category: v.Category, Message: v.Message}
+	if v.Settle {
+		h.readReplyTo()
+		r, totals := ofState(r, where.State)
+		r.Error.MayHaveBeenBilled = true
+		h.settle(ctx, r, v.Replace, totals)
+		return
+	}
+	if !h.deadLetter(ctx, v.Category, v.Message) {
+		return
+	}
+	h.stamp(&r)
+	if body, err := schemas.Marshal(r); err == nil {
+		h.reply(r, body)
+	}
+	h.events.send(schemas.Event{Kind: schemas.EventFinished, Outcome: schemas.StatusFailed, Category: v.Category, Backend: h.backend})
+	if h.lease.held(time.Now()) {
+		_ = h.d.term(v.Category)
+	}
+	h.log().Warn().Str("category", v.Category).Msg("request refused; it is in the dead letters")
+}
+
+// readReplyTo takes the reply subject of a request that is not decoded.
+func (h *handler) readReplyTo() {
+	to := h.d.msg.Header.Get(subjects.HeaderReplyTo)
+	if to != "" && h.w.names.CheckReplyTo(to, h.engine.Snapshot().Config().NATS.Inboxes) == nil {
+		h.replyTo = to
+	}
+}
+
+// unaddressable ends a message whose subject names no run: nothing can be stored under its id.
+func (h *handler) unaddressable(ctx context.Context, err error) {
+	h.readReplyTo()
+	h.dead(ctx, Dead{Category: schemas.CategoryInvalidRequest, Message: err.Error()}, Whereabouts{})
+}
+
+// execute drives the run and settles it, or hands it back when its backend is in trouble or the worker drains.
+func (h *handler) execute(ctx context.Context, s run.State, replace uint64) {
+	if err := h.begin(ctx); err != nil {
+		h.lost(err, schemas.Totals{})
+		return
+	}
+	ctx, forget := h.w.inflight.add(ctx, h.key)
+	defer forget()
+	s.Counts.Executions++
+	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Patience: patience, Allow: h.allowed,
+		Save: func(s run.State) error { return h.save(h.w.base, s) }})
+	switch {
+	case errors.Is(err, ErrOvertaken) || errors.Is(err, errLeaseLost):
+		h.lost(err, engine.Totals(res))
+	case err != nil:
+		h.putDown(h.w.base, res.State, HandBack{Delay: ledgerRetry, Cause: "ledger"})
+	case h.wasPutDown(ctx, res):
+		h.putDown(h.w.base, res.State, HandBack{Cause: "draining"})
+	case h.waits(res):
+		h.wait(h.w.base, res)
+	default:
+		h.settle(h.w.base, engine.WireResult(h.plan, res), replace, engine.Totals(res))
+	}
+}
+
+// patience bounds a wait inside a run; a longer one belongs to the queue.
+const patience = 10 * time.Second
+
+var errLeaseLost = errors.New("the lease of the run was lost")
+
+// allowed is asked before every call.
+func (h *handler) allowed() error {
+	if !h.lease.held(time.Now()) {
+		return errLeaseLost
+	}
+	return nil
+}
+
+// begin notes a start, from the second delivery on: a worker that dies over and over must be found out.
+func (h *handler) begin(ctx context.Context) error {
+	if h.d.count < 2 {
+		return nil
+	}
+	h.saved.Starts++
+	h.saved.begun = true
+	return h.w.ledger.save(ctx, h.key, h.saved)
+}
+
+func (h *handler) save(ctx context.Context, s run.State) error {
+	h.saved.State = &s
+	return h.w.ledger.save(ctx, h.key, h.saved)
+}
+
+// lost ends a delivery that is no longer ours: no nak, no term, no ack; what was spent is told.
+func (h *handler) lost(err error, totals schemas.Totals) {
+	h.superseded(totals)
+	h.log().Warn().Err(err).Msg("the run is left to another worker")
+}
+
+func (h *handler) wasPutDown(ctx context.Context, res run.Result) bool {
+	return res.Status == schemas.StatusCancelled && errors.Is(context.Cause(ctx), errPutDown)
+}
+
+// waits reports whether the run is to be handed back: a full or closed gate, or its backend's trouble, unless the
+// backend says fail or the run keeps failing while others do not.
+func (h *handler) waits(res run.Result) bool {
+	if engine.IsClosed(res.Failure) {
+		return true
+	}
+	if !engine.IsTrouble(res.Failure) || h.engine.Snapshot().OnTrouble(h.backend) == prompts.OnTroubleFail {
+		return false
+	}
+	return res.State.PutDowns < maxPutDowns
+}
+
+// maxPutDowns: the same run's fifth failure while others succeed is its own.
+const maxPutDowns = 4
+
+// wait hands back a run that met its backend's trouble, with its state.
+func (h *handler) wait(ctx context.Context, res run.Result) {
+	s, f := res.State, res.Failure
+	if !engine.IsClosed(f) && h.w.pool(h.backend).answeredSince(h.taken) {
+		s.PutDowns++
+	}
+	back := HandBack{Delay: troubleDelay, Cause: engine.Cause(f)}
+	if g := h.gateState(); g.Phase == gateClosed {
+		back.Delay = max(time.Until(g.Until), time.Second)
+		back.Cause = g.Cause
+	}
+	h.putDown(ctx, s, back)
+}
+
+const troubleDelay = 2 * time.Second
+
+// putDown saves what a run has and hands it back.
+func (h *handler) putDown(ctx context.Context, s run.State, back HandBack) {
+	s = h.plan.PutDown(s)
+	h.saved.State = &s
+	h.handBack(ctx, back)
+}
+
+// handBack gives the message back. A hand-back is clean: the start that begin noted is taken off again, and a first
+// delivery leaves word that it ended well.
+func (h *handler) handBack(ctx context.Context, back HandBack) {
+	if h.saved != nil {
+		if h.saved.begun {
+			h.saved.Starts--
+			h.saved.begun = false
+		}
+		h.saved.Cause = back.Cause
+		if err := h.w.ledger.save(ctx, h.key, h.saved); err != nil {
+			h.log().Warn().Err(err).Msg("the state of the run could not be saved; it starts anew")
+		}
+	}
+	delay := back.Delay.Milliseconds()
+	h.events.send(schemas.Event{Kind: schemas.EventWaiting, Cause: back.Cause, WaitMS: &delay, Backend: h.backend})
+	if h.lease.held(time.Now()) {
+		_ = h.d.nak(back.Delay)
+	}
+}
+
+func (h *handler) ackNow() {
+	if err := h.d.ack(); err != nil {
+		h.log().Warn().Err(err).Msg("the ack did not leave; the redelivery will find the result")
+	}
+}
+
+func (h *handler) log() *zerolog.Logger {
+	l := h.w.log.With().Str("run", h.key.ID).Str("queue", h.key.Queue).Str("backend", h.backend).Uint64("delivery", h.d.count).Logger()
+	return &l
+}

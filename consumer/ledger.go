@@ -1,0 +1,218 @@
+package consumer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"emend/engine/run"
+	"emend/schemas"
+	"emend/subjects"
+)
+
+// Key names a run.
+type Key struct{ Queue, ID string }
+
+// Error codes of the server (jetstream.md, "Streams").
+const (
+	codeWrongSequence = jetstream.ErrorCode(10071) // someone wrote
+	codeWriteUnderWay = jetstream.ErrorCode(10164)
+	codeStreamFull    = jetstream.ErrorCode(10077)
+)
+
+// Settled is the outcome of Settle.
+type Settled int
+
+// Outcomes of Settle.
+const (
+	// Stored: the result is the stored one, by this or an earlier try of the same writer.
+	Stored Settled = iota + 1
+	// Another writer's result is stored; Find shows it.
+	Another
+	// Full: the stream takes no more.
+	Full
+	// Unknown: no answer came; the result may or may not be stored.
+	Unknown
+)
+
+// String names the outcome.
+func (s Settled) String() string {
+	return [...]string{"", "stored", "another's result", "full", "unknown"}[s]
+}
+
+// Ledger knows what has become of a run: its stored result and its saved state. It is safe for concurrent use.
+type Ledger struct {
+	js      jetstream.JetStream
+	names   subjects.Names
+	results jetstream.Stream
+	runs    jetstream.Stream
+	state   jetstream.KeyValue
+}
+
+// NewLedger binds to the streams, which must exist.
+func NewLedger(ctx context.Context, js jetstream.JetStream, names subjects.Names) (*Ledger, error) {
+	l := &Ledger{js: js, names: names}
+	var err error
+	if l.results, err = js.Stream(ctx, names.ResultsStream()); err != nil {
+		return nil, fmt.Errorf("stream %s: %w", names.ResultsStream(), err)
+	}
+	if l.runs, err = js.Stream(ctx, names.RunsStream()); err != nil {
+		return nil, fmt.Errorf("stream %s: %w", names.RunsStream(), err)
+	}
+	if l.state, err = js.KeyValue(ctx, names.StateBucket()); err != nil {
+		return nil, fmt.Errorf("bucket %s: %w", names.StateBucket(), err)
+	}
+	return l, nil
+}
+
+// Result returns the stored result of a run and its sequence, read from the stream's leader; nil if there is none.
+func (l *Ledger) Result(ctx context.Context, k Key) (*schemas.Result, uint64, error) {
+	m, err := l.results.GetLastMsgForSubject(ctx, l.names.Result(k.Queue, k.ID))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the result of %s/%s: %w", k.Queue, k.ID, err)
+	}
+	var r schemas.Result
+	if err := json.Unmarshal(m.Data, &r); err != nil {
+		return nil, 0, fmt.Errorf("stored result of %s/%s: %w", k.Queue, k.ID, err)
+	}
+	return &r, m.Sequence, nil
+}
+
+// saved is what the state bucket holds of a run. Seq binds it to one request message: a later publish under the same id
+// does not inherit it.
+type saved struct {
+	V      int        `json:"v"`
+	Seq    uint64     `json:"seq"`
+	Starts int        `json:"starts"`
+	Cause  string     `json:"cause,omitempty"`
+	State  *run.State `json:"state,omitempty"`
+	// rev is the entry's revision, 0 for one that is not stored. begun says that this delivery noted its start.
+	rev   uint64
+	begun bool
+}
+
+const savedVersion = 1
+
+// Find tells what the stores hold of a run. From the second delivery of a message on, the saved entry is read too;
+// before it there is none for this message.
+func (l *Ledger) Find(ctx context.Context, k Key, seq, count uint64) (Whereabouts, *saved, error) {
+	var w Whereabouts
+	var err error
+	if w.Result, w.ResultSeq, err = l.Result(ctx, k); err != nil {
+		return w, nil, err
+	}
+	if count < 2 {
+		return w, &saved{V: savedVersion, Seq: seq}, nil
+	}
+	s, err := l.load(ctx, k, seq)
+	if err != nil {
+		return w, nil, err
+	}
+	w.State = s.State
+	return w, s, nil
+}
+
+// load reads the saved entry. A redelivered message without one was started once and its worker left no word.
+func (l *Ledger) load(ctx context.Context, k Key, seq uint64) (*saved, error) {
+	none := &saved{V: savedVersion, Seq: seq, Starts: 1}
+	entry, err := l.state.Get(ctx, l.names.StateKey(k.Queue, k.ID))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return none, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the saved state of %s/%s: %w", k.Queue, k.ID, err)
+	}
+	var s saved
+	if err := json.Unmarshal(entry.Value(), &s); err != nil || s.V != savedVersion || s.Seq != seq {
+		none.rev = entry.Revision()
+		return none, nil
+	}
+	s.rev = entry.Revision()
+	return &s, nil
+}
+
+// ErrOvertaken says that another worker wrote the run's saved state: this one no longer owns the run.
+var ErrOvertaken = errors.New("another worker has taken the run")
+
+// save writes the entry by compare-and-set.
+func (l *Ledger) save(ctx context.Context, k Key, s *saved) error {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("saved state of %s/%s: %w", k.Queue, k.ID, err)
+	}
+	rev, err := l.put(ctx, l.names.StateKey(k.Queue, k.ID), b, s.rev)
+	if isCode(err, codeWrongSequence) || errors.Is(err, jetstream.ErrKeyExists) {
+		return ErrOvertaken
+	}
+	if err != nil {
+		return fmt.Errorf("save the state of %s/%s: %w", k.Queue, k.ID, err)
+	}
+	s.rev = rev
+	return nil
+}
+
+func (l *Ledger) put(ctx context.Context, key string, b []byte, rev uint64) (uint64, error) {
+	if rev == 0 {
+		return l.state.Create(ctx, key, b)
+	}
+	return l.state.Update(ctx, key, b, rev)
+}
+
+// erase removes a run's saved state; nothing is lost if it fails, the bucket's age limit removes it too.
+func (l *Ledger) erase(ctx context.Context, k Key) {
+	_ = l.state.Purge(ctx, l.names.StateKey(k.Queue, k.ID))
+}
+
+// settleTry bounds one write of a result.
+const settleTry = 5 * time.Second
+
+// Settle stores the result by compare-and-set: expectSeq is 0 for a first result, else the sequence of the one that is
+// replaced. It does not retry; the four outcomes are never confused (design section 3).
+func (l *Ledger) Settle(ctx context.Context, k Key, m *nats.Msg, mine func(*schemas.Result) bool, expectSeq uint64) (Settled, uint64, error) {
+	m.Header.Set(subjects.HeaderExpectedLastSubjectSequence, strconv.FormatUint(expectSeq, 10))
+	ctx, cancel := context.WithTimeout(ctx, settleTry)
+	defer cancel()
+	ack, err := l.js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
+	switch {
+	case err == nil:
+		return Stored, ack.Sequence, nil
+	case isCode(err, codeWrongSequence):
+		return l.whose(ctx, k, mine)
+	case isCode(err, codeStreamFull):
+		return Full, 0, err
+	}
+	return Unknown, 0, err
+}
+
+// whose tells a lost PubAck of our own from another's write.
+func (l *Ledger) whose(ctx context.Context, k Key, mine func(*schemas.Result) bool) (Settled, uint64, error) {
+	r, seq, err := l.Result(ctx, k)
+	switch {
+	case err != nil:
+		return Unknown, 0, err
+	case r == nil:
+		return Unknown, 0, fmt.Errorf("result of %s/%s: refused as written, yet not there", k.Queue, k.ID)
+	case mine(r):
+		return Stored, seq, nil
+	}
+	return Another, seq, nil
+}
+
+func isCode(err error, code jetstream.ErrorCode) bool {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		return api.ErrorCode == code
+	}
+	if js, ok := errors.AsType[jetstream.JetStreamError](err); ok && js.APIError() != nil {
+		return js.APIError().ErrorCode == code
+	}
+	return false
+}

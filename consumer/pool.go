@@ -1,0 +1,170 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"emend/capacity"
+	"emend/prompts"
+)
+
+// pool pulls the runs of one backend and starts a goroutine for each. Its own goroutine (run) is the only one that
+// touches pulls and places; the others speak to it through channels.
+type pool struct {
+	w       *Worker
+	backend string
+	places  int
+	pulls   *pulls
+	inbox   chan *nats.Msg
+	done    chan *queue
+	active  int
+	running sync.WaitGroup
+	// answered is when the backend last answered a run of this worker, in unix nanoseconds.
+	answered atomic.Int64
+	// missing holds pulling back while a durable is made anew.
+	missing time.Time
+}
+
+func newPool(w *Worker, b prompts.Backend, cfg prompts.Config) *pool {
+	p := &pool{w: w, backend: b.Name, places: b.Admitted}
+	p.pulls = &pulls{nc: w.nc, inbox: nats.NewInbox(), open: map[string]*pull{},
+		prefix: w.names.API(cfg.NATS.Domain) + "CONSUMER.MSG.NEXT." + w.names.RunsStream() + "."}
+	total := 0
+	for _, name := range cfg.QueueNames() {
+		q := cfg.Queues[name]
+		total += q.InFlight
+		p.pulls.queues = append(p.pulls.queues, &queue{name: name, durable: w.names.Durable(b.Name, name), weight: max(q.Weight, 1), idle: true})
+	}
+	if p.places == 0 || p.places > total {
+		p.places = total
+	}
+	p.inbox = make(chan *nats.Msg, p.places+1024)
+	p.done = make(chan *queue, p.places)
+	return p
+}
+
+func (p *pool) answeredSince(t time.Time) bool { return p.answered.Load() > t.UnixNano() }
+
+// run pulls until stop is done; runs that were started go on. It returns when nothing is pulled any more.
+func (p *pool) run(stop, work context.Context) error {
+	sub, err := p.w.nc.ChanSubscribe(p.pulls.inbox+".*", p.inbox)
+	if err != nil {
+		return fmt.Errorf("pool %s: %w", p.backend, err)
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for stop.Err() == nil {
+		p.pulls.ask(p.free(), time.Now())
+		p.turn(stop, work, tick.C)
+	}
+	_ = sub.Unsubscribe()
+	p.giveBack()
+	return nil
+}
+
+// turn waits for something to happen and takes in all that has.
+func (p *pool) turn(stop, work context.Context, tick <-chan time.Time) {
+	select {
+	case <-stop.Done():
+		return
+	case m := <-p.inbox:
+		p.take(work, m)
+	case q := <-p.done:
+		p.freed(q)
+	case <-p.changed():
+	case now := <-tick:
+		p.pulls.reap(now, !p.w.nc.IsConnected())
+	}
+	for {
+		select {
+		case m := <-p.inbox:
+			p.take(work, m)
+		case q := <-p.done:
+			p.freed(q)
+		default:
+			return
+		}
+	}
+}
+
+func (p *pool) freed(q *queue) {
+	q.running--
+	p.active--
+}
+
+func (p *pool) changed() <-chan struct{} {
+	if g := p.w.engine.Load().Gate(p.backend); g != nil {
+		return g.Changed()
+	}
+	return nil
+}
+
+// free is the number of places that may be asked for: no more than the gate would admit, none while it is closed.
+func (p *pool) free() int {
+	if time.Now().Before(p.missing) {
+		return 0
+	}
+	n := p.places - p.active - p.pulls.reserved()
+	g := p.w.engine.Load().Gate(p.backend)
+	if g == nil {
+		return n
+	}
+	switch s := g.State(); s.Phase {
+	case capacity.Closed:
+		return 0
+	case capacity.Probing:
+		n = min(n, 1-p.active-p.pulls.reserved())
+	case capacity.Slow:
+		n = min(n, s.Limit-p.active-p.pulls.reserved())
+	}
+	return n
+}
+
+// take starts a run for a message, or accounts for a status.
+func (p *pool) take(work context.Context, m *nats.Msg) {
+	q, gone := p.pulls.received(m)
+	if gone {
+		p.missing = time.Now().Add(remakeAfter)
+		p.w.remake()
+		return
+	}
+	if q == nil {
+		return
+	}
+	d, err := parseDelivery(p.w.nc, m)
+	if err != nil {
+		p.w.log.Error().Err(err).Msg("unexpected message in a pull")
+		return
+	}
+	q.running++
+	p.active++
+	p.running.Go(func() {
+		defer func() { p.done <- q }()
+		p.w.handle(work, d)
+	})
+}
+
+// remakeAfter is the pause after a durable was found missing.
+const remakeAfter = time.Second
+
+// giveBack hands over at once what was delivered and not started.
+func (p *pool) giveBack() {
+	for {
+		select {
+		case m := <-p.inbox:
+			if q, _ := p.pulls.received(m); q == nil {
+				continue
+			}
+			if d, err := parseDelivery(p.w.nc, m); err == nil {
+				_ = d.nak(0)
+			}
+		default:
+			return
+		}
+	}
+}

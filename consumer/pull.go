@@ -1,0 +1,205 @@
+package consumer
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// pulls asks the durables of one backend for messages, never for more than there are places. It belongs to the pool's
+// goroutine: nothing here is shared.
+//
+// A pull is a publish to $JS.API.CONSUMER.MSG.NEXT with the number wanted and an expiry; messages and statuses come to
+// an inbox whose last token names the pull. A place asked for is reserved until its message comes or the pull ends.
+type pulls struct {
+	nc     *nats.Conn
+	prefix string // of the API subjects
+	inbox  string
+	next   uint64
+	open   map[string]*pull
+	queues []*queue
+}
+
+// queue is one durable of the backend.
+type queue struct {
+	name, durable string
+	weight        int
+	// wanted is the number of places reserved by open pulls, running the runs of this queue under way.
+	wanted, running int
+	// idle says that a pull ended without its full number: nothing more was there.
+	idle bool
+}
+
+// pull is one open request.
+type pull struct {
+	queue *queue
+	left  int
+	ends  time.Time
+}
+
+// pullRequest is the body of a pull, as the server reads it.
+type pullRequest struct {
+	Batch   int           `json:"batch"`
+	Expires time.Duration `json:"expires,omitempty"`
+	NoWait  bool          `json:"no_wait,omitempty"`
+}
+
+// pullExpiry is how long the server holds a pull; pullGrace is added before a pull without word is given up: the
+// connection was lost, and the server forgot it.
+const (
+	pullExpiry = 20 * time.Second
+	pullGrace  = 5 * time.Second
+)
+
+// reserved is the number of places asked for.
+func (p *pulls) reserved() int {
+	n := 0
+	for _, q := range p.queues {
+		n += q.wanted
+	}
+	return n
+}
+
+// ask shares free places among the queues and sends the pulls.
+func (p *pulls) ask(free int, now time.Time) {
+	for q, n := range share(p.queues, free) {
+		// Places held open at an empty queue would be lost to the others: beyond one, they wait only where nobody else can.
+		wait := n == 1 || len(p.queues) == 1
+		if err := p.send(q, n, wait, now); err != nil {
+			return // not connected: the next turn of the pool tries again
+		}
+	}
+}
+
+// share gives every queue without a pull one place as far as they go, so that none starves and an idle one is heard at
+// once; the rest goes to the busy queues, each next place to the one with the least in use for its weight.
+func share(queues []*queue, free int) map[*queue]int {
+	out := map[*queue]int{}
+	give := func(q *queue) { out[q]++; free-- }
+	for _, q := range queues {
+		if free > 0 && q.wanted == 0 && q.idle {
+			give(q)
+		}
+	}
+	for free > 0 {
+		q := neediest(queues, out)
+		if q == nil {
+			return out
+		}
+		give(q)
+	}
+	return out
+}
+
+func neediest(queues []*queue, out map[*queue]int) *queue {
+	var best *queue
+	load := func(q *queue) float64 { return float64(q.running+q.wanted+out[q]) / float64(q.weight) }
+	for _, q := range queues {
+		if q.idle && len(queues) > 1 {
+			continue
+		}
+		if best == nil || load(q) < load(best) {
+			best = q
+		}
+	}
+	return best
+}
+
+func (p *pulls) send(q *queue, n int, wait bool, now time.Time) error {
+	p.next++
+	id := strconv.FormatUint(p.next, 36)
+	ask := pullRequest{Batch: n, Expires: pullExpiry}
+	if !wait {
+		ask = pullRequest{Batch: n, NoWait: true}
+	}
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return fmt.Errorf("pull request: %w", err)
+	}
+	if err := p.nc.PublishRequest(p.prefix+q.durable, p.inbox+"."+id, body); err != nil {
+		return fmt.Errorf("pull from %s: %w", q.durable, err)
+	}
+	p.open[id] = &pull{queue: q, left: n, ends: now.Add(pullExpiry + pullGrace)}
+	q.wanted += n
+	return nil
+}
+
+// received accounts for one message of the inbox. It returns the queue of a run's message, nil for a status; gone says
+// that the durable is not there (any more).
+func (p *pulls) received(m *nats.Msg) (q *queue, gone bool) {
+	id := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	if len(m.Data) == 0 && m.Header.Get("Status") != "" {
+		return nil, p.status(id, m.Header.Get("Status"), m.Header.Get("Description"))
+	}
+	// A run's message keeps its own subject; the pull is named by the subscription's subject only in statuses. So the
+	// queue is known from the ack subject instead.
+	return p.ofDurable(m), false
+}
+
+func (p *pulls) ofDurable(m *nats.Msg) *queue {
+	t := strings.Split(m.Reply, ".")
+	durable := ""
+	switch {
+	case len(t) == 9:
+		durable = t[3]
+	case len(t) > 9:
+		durable = t[5]
+	}
+	for _, q := range p.queues {
+		if q.durable == durable {
+			p.take(q)
+			return q
+		}
+	}
+	return nil
+}
+
+// take gives one reserved place of the queue to a message: the oldest open pull's.
+func (p *pulls) take(q *queue) {
+	var oldest *pull
+	var id string
+	for k, o := range p.open {
+		if o.queue == q && (oldest == nil || o.ends.Before(oldest.ends)) {
+			oldest, id = o, k
+		}
+	}
+	if oldest == nil {
+		return
+	}
+	q.idle = false
+	q.wanted--
+	if oldest.left--; oldest.left == 0 {
+		delete(p.open, id)
+	}
+}
+
+// status ends a pull. 404 and 408 are its ordinary end; 409 with "deleted" says the durable is gone, and so does a 503
+// (no responders).
+func (p *pulls) status(id, code, description string) (gone bool) {
+	if code == "100" {
+		return false // a heartbeat of the server
+	}
+	if o := p.open[id]; o != nil {
+		o.queue.idle = true
+		p.close(id, o)
+	}
+	return code == "503" || (code == "409" && strings.Contains(strings.ToLower(description), "deleted"))
+}
+
+func (p *pulls) close(id string, o *pull) {
+	o.queue.wanted -= o.left
+	delete(p.open, id)
+}
+
+// reap gives up the pulls that the server forgot, and all of them when all is set (the connection was lost).
+func (p *pulls) reap(now time.Time, all bool) {
+	for id, o := range p.open {
+		if all || now.After(o.ends) {
+			p.close(id, o)
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package consumer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go/micro"
+
+	"emend/capacity"
+	"emend/schemas"
+	"emend/subjects"
+)
+
+// serviceWait bounds what a service does with JetStream for one request.
+const serviceWait = 5 * time.Second
+
+// services are the micro services of one worker: ask, submit, get and cancel, shared by all workers of a space.
+type services struct {
+	w   *Worker
+	svc micro.Service
+	sub *nats.Subscription
+}
+
+func (w *Worker) serve() (*services, error) {
+	s := &services{w: w}
+	sub, err := w.nc.Subscribe(w.names.AllControls(), s.control)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to %s: %w", w.names.AllControls(), err)
+	}
+	s.sub = sub
+	version := w.opts.Version
+	if version == "" {
+		version = "0.0.0"
+	}
+	s.svc, err = micro.AddService(w.nc, micro.Config{Name: w.names.Service(), Version: version, Description: "Executes LLM runs",
+		Metadata: map[string]string{"worker": w.id}})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("register the micro service: %w", err), sub.Unsubscribe())
+	}
+	for _, e := range []struct {
+		name, subject string
+		do            func(micro.Request)
+	}{{"ask", w.names.AllAsks(), s.ask}, {"submit", w.names.AllSubmits(), s.submit}, {"get", w.names.Get(), s.get}, {"cancel", w.names.Cancel(), s.cancel}} {
+		if err := s.svc.AddEndpoint(e.name, micro.HandlerFunc(e.do), micro.WithEndpointSubject(e.subject)); err != nil {
+			return nil, errors.Join(fmt.Errorf("endpoint %s: %w", e.name, err), s.svc.Stop(), sub.Unsubscribe())
+		}
+	}
+	return s, nil
+}
+
+func (s *services) stop() {
+	_ = s.svc.Stop()
+	_ = s.sub.Unsubscribe()
+}
+
+// control aborts a run that somebody cancelled: its outcome is stored already.
+func (s *services) control(m *nats.Msg) {
+	if queue, id, err := s.w.names.ParseControl(m.Subject); err == nil {
+		s.w.inflight.abort(Key{queue, id}, errCancelled)
+	}
+}
+
+// ask stores a request whose result goes to the caller's own inbox.
+func (s *services) ask(r micro.Request) {
+	backend, queue, err := s.w.names.ParseAsk(r.Subject())
+	if err != nil {
+		s.refuse(r, "", queue, schemas.CategoryInvalidRequest, err)
+		return
+	}
+	if err := s.w.names.CheckReplyTo(r.Reply(), s.inboxes()); err != nil {
+		s.refuse(r, "", queue, schemas.CategoryInvalidRequest, err)
+		return
+	}
+	if id, _, err := s.store(r, backend, queue, r.Reply()); err != nil {
+		s.refuse(r, id, queue, category(err), err)
+	}
+}
+
+// submit stores a request and answers with its id and sequence.
+func (s *services) submit(r micro.Request) {
+	backend, queue, err := s.w.names.ParseSubmit(r.Subject())
+	if err != nil {
+		s.refuse(r, "", queue, schemas.CategoryInvalidRequest, err)
+		return
+	}
+	to := r.Headers().Get(subjects.HeaderReplyTo)
+	if to != "" {
+		if err := s.w.names.CheckReplyTo(to, s.inboxes()); err != nil {
+			s.refuse(r, "", queue, schemas.CategoryInvalidRequest, err)
+			return
+		}
+	}
+	id, seq, err := s.store(r, backend, queue, to)
+	if err != nil {
+		s.refuse(r, id, queue, category(err), err)
+		return
+	}
+	s.respond(r, schemas.Submitted{Queue: queue, ID: id, Seq: seq})
+}
+
+func (s *services) inboxes() []string { return s.w.engine.Load().Snapshot().Config().NATS.Inboxes }
+
+// errExists: the id is queued or running already.
+var errExists = errors.New("a request with this id is queued or running; wait for its result, or publish under another id")
+
+// store publishes the request to its run subject. The id is the caller's (header Emend-Run) or a new one. Of the
+// caller's headers only trace context goes along.
+func (s *services) store(r micro.Request, backend, queue, replyTo string) (string, uint64, error) {
+	id := r.Headers().Get(subjects.HeaderRun)
+	if id == "" {
+		id = subjects.NewID()
+	}
+	if err := subjects.CheckID(id); err != nil {
+		return "", 0, err
+	}
+	m := &nats.Msg{Subject: s.w.names.Run(backend, queue, id), Data: r.Data(), Header: nats.Header{}}
+	if replyTo != "" {
+		m.Header.Set(subjects.HeaderReplyTo, replyTo)
+	}
+	for _, h := range []string{subjects.HeaderTraceparent, subjects.HeaderTracestate} {
+		if v := r.Headers().Get(h); v != "" {
+			m.Header.Set(h, v)
+		}
+	}
+	ctx, cancel := context.WithTimeout(s.w.base, serviceWait)
+	defer cancel()
+	ack, err := s.w.js.PublishMsg(ctx, m)
+	switch {
+	case err == nil:
+		return id, ack.Sequence, nil
+	case errors.Is(err, jetstream.ErrNoStreamResponse):
+		return id, 0, fmt.Errorf("no backend %q with queue %q is served here", backend, queue)
+	case isCode(err, codeStreamFull) && strings.Contains(err.Error(), "per subject"):
+		return id, 0, errExists
+	}
+	return id, 0, fmt.Errorf("the request was not stored: %w", err)
+}
+
+// category: what the publisher can mend is an invalid request, a conflict or, at last, internal.
+func category(err error) string {
+	switch {
+	case errors.Is(err, errExists):
+		return schemas.CategoryIDConflict
+	case errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded), isCode(err, codeStreamFull):
+		return schemas.CategoryCapacity
+	}
+	return schemas.CategoryInvalidRequest
+}
+
+// get answers with the result, or with where the run stands.
+func (s *services) get(r micro.Request) {
+	k, ok := s.key(r)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.w.base, serviceWait)
+	defer cancel()
+	out, err := s.w.Whereabouts(ctx, k)
+	if err != nil {
+		s.refuse(r, k.ID, k.Queue, schemas.CategoryInternal, err)
+		return
+	}
+	s.respond(r, out)
+}
+
+func (s *services) cancel(r micro.Request) {
+	k, ok := s.key(r)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.w.base, serviceWait)
+	defer cancel()
+	out, err := s.w.Cancel(ctx, k)
+	if err != nil {
+		s.refuse(r, k.ID, k.Queue, schemas.CategoryInternal, err)
+		return
+	}
+	s.respond(r, out)
+}
+
+func (s *services) key(r micro.Request) (Key, bool) {
+	var ref schemas.RunRef
+	dec := json.NewDecoder(strings.NewReader(string(r.Data())))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&ref); err != nil {
+		s.refuse(r, "", "", schemas.CategoryInvalidRequest, errors.New(`the body must be {"queue": "...", "id": "..."}`))
+		return Key{}, false
+	}
+	if err := subjects.CheckID(ref.ID); err != nil || !subjects.ValidName(ref.Queue) {
+		s.refuse(r, "", "", schemas.CategoryInvalidRequest, errors.Join(errors.New("queue and id must be valid names"), err))
+		return Key{}, false
+	}
+	return Key{ref.Queue, ref.ID}, true
+}
+
+func (s *services) respond(r micro.Request, v any) {
+	b, err := schemas.Marshal(v)
+	if err != nil {
+		s.w.log.Error().Err(err).Msg("a service reply has no JSON form")
+		return
+	}
+	_ = r.Respond(b)
+}
+
+// refuse answers with a failed result, which every client of ask and get can read, and the service error headers.
+func (s *services) refuse(r micro.Request, id, queue, category string, err error) {
+	res := plain(schemas.StatusFailed, schemas.Source{}, nil)
+	res.ID, res.Queue = id, queue
+	res.Error = &schemas.Error{Category: category, Message: err.Error(), Retryable: category == schemas.CategoryCapacity}
+	b, merr := schemas.Marshal(res)
+	if merr != nil {
+		return
+	}
+	_ = r.Error(category, oneLine(err.Error()), b, micro.WithHeaders(micro.Headers{subjects.HeaderStatus: {schemas.StatusFailed}}))
+}
+
+// Whereabouts answers get: a schemas.Result, or a schemas.Progress.
+func (w *Worker) Whereabouts(ctx context.Context, k Key) (any, error) {
+	r, _, err := w.ledger.Result(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	m, backend, err := w.request(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	if r != nil && (m == nil || !replaceable(r, m.Sequence)) {
+		return r, nil
+	}
+	p := schemas.Progress{ID: k.ID, Queue: k.Queue, State: schemas.StateQueued}
+	if m == nil {
+		p.State = schemas.StateNotFound
+		return p, nil
+	}
+	w.describe(ctx, &p, k, backend, m.Sequence)
+	return p, nil
+}
+
+// describe adds what the latest event and the gate tell.
+func (w *Worker) describe(ctx context.Context, p *schemas.Progress, k Key, backend string, seq uint64) {
+	if g := w.engine.Load().Gate(backend); g != nil {
+		if s := g.State(); s.Phase == capacity.Closed {
+			p.Cause = s.Cause
+		}
+	}
+	if e := w.lastEvent(ctx, k); e != nil && e.Kind != schemas.EventFinished && e.Kind != schemas.EventSuperseded {
+		p.State = schemas.StateRunning
+		if e.Kind == schemas.EventWaiting {
+			p.State, p.Cause = schemas.StateWaiting, e.Cause
+		}
+		return
+	}
+	if c, err := w.js.Consumer(ctx, w.names.RunsStream(), w.names.Durable(backend, k.Queue)); err == nil {
+		if at := c.CachedInfo().Delivered.Stream; seq > at {
+			p.Place = int64(seq - at)
+		}
+	}
+}
+
+func (w *Worker) lastEvent(ctx context.Context, k Key) *schemas.Event {
+	s, err := w.js.Stream(ctx, w.names.EventsStream())
+	if err != nil {
+		return nil
+	}
+	m, err := s.GetLastMsgForSubject(ctx, w.names.EventFilter(k.Queue, k.ID))
+	if err != nil {
+		return nil
+	}
+	var e schemas.Event
+	if json.Unmarshal(m.Data, &e) != nil {
+		return nil
+	}
+	return &e
+}

@@ -1,0 +1,67 @@
+package consumer
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// delivery is one message of a durable, with what the server says of it. Its verbs are the JetStream ack protocol.
+type delivery struct {
+	msg *nats.Msg
+	nc  *nats.Conn
+	// seq is the message's stream sequence, count its delivery number (from 1), published when it was stored.
+	seq, count, pending uint64
+	published           time.Time
+}
+
+// parseDelivery reads the reply subject of a delivered message: $JS.ACK.<domain>.<account>.<stream>.<consumer>.
+// <count>.<stream seq>.<consumer seq>.<time>.<pending>.<token>, of which older forms lack domain, account and token.
+func parseDelivery(nc *nats.Conn, m *nats.Msg) (*delivery, error) {
+	t := strings.Split(m.Reply, ".")
+	if len(t) < 9 || t[0] != "$JS" || t[1] != "ACK" {
+		return nil, fmt.Errorf("message on %s has no ack subject", m.Subject)
+	}
+	if len(t) == 9 {
+		t = append([]string{t[0], t[1], "", ""}, t[2:]...)
+	}
+	if len(t) < 11 {
+		return nil, fmt.Errorf("ack subject of %s has %d tokens", m.Subject, len(t))
+	}
+	nums := make([]uint64, 5)
+	for i := range nums {
+		n, err := strconv.ParseUint(t[6+i], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("ack subject of %s: token %d is no number", m.Subject, 6+i)
+		}
+		nums[i] = n
+	}
+	return &delivery{msg: m, nc: nc, count: nums[0], seq: nums[1], published: time.Unix(0, int64(nums[3])), pending: nums[4]}, nil
+}
+
+// ack removes the message from the work queue. A lost ack is harmless: the redelivery finds the stored result.
+func (d *delivery) ack() error { return d.nc.Publish(d.msg.Reply, []byte("+ACK")) }
+
+// nak hands the message back, to be delivered again after delay (at once if 0).
+func (d *delivery) nak(delay time.Duration) error {
+	body := []byte("-NAK")
+	if delay > 0 {
+		arg, err := json.Marshal(struct {
+			Delay int64 `json:"delay"`
+		}{int64(delay)})
+		if err != nil {
+			return err
+		}
+		body = append(append(body, ' '), arg...)
+	}
+	return d.nc.Publish(d.msg.Reply, body)
+}
+
+// term removes the message for good, with a reason for the server's advisory.
+func (d *delivery) term(reason string) error {
+	return d.nc.Publish(d.msg.Reply, []byte("+TERM "+reason))
+}

@@ -1,0 +1,251 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+
+	"emend/capacity"
+	"emend/engine"
+	"emend/prompts"
+	"emend/subjects"
+)
+
+// gateState and gateClosed are capacity's words under short names.
+type gateState = capacity.GateState
+
+const gateClosed = capacity.Closed
+
+// Options of a Worker.
+type Options struct {
+	// ID names the worker in results and events; "" makes one.
+	ID string
+	// Version is told through the service registry.
+	Version string
+	Log     zerolog.Logger
+	// CheckStreams only checks that the streams are as needed, and makes none.
+	CheckStreams bool
+	// AckWait is the lease of a run; 0 means 30 s.
+	AckWait time.Duration
+	// Ready is called once, when the worker pulls.
+	Ready func()
+}
+
+// Worker executes runs from JetStream until it is told to stop. Make one with NewWorker; Run may be called once.
+type Worker struct {
+	id       string
+	opts     Options
+	nc       *nats.Conn
+	js       jetstream.JetStream
+	names    subjects.Names
+	log      zerolog.Logger
+	engine   atomic.Pointer[engine.Engine]
+	ledger   *Ledger
+	leases   *leases
+	inflight *inflight
+	pools    map[string]*pool
+	topology Topology
+	draining atomic.Bool
+	remaking atomic.Bool
+	// base outlives the runs: it ends only when the process must stop.
+	base context.Context
+}
+
+// NewWorker makes a worker on a connection. The engine must be made WithTrouble.
+func NewWorker(nc *nats.Conn, e *engine.Engine, o Options) (*Worker, error) {
+	cfg := e.Snapshot().Config()
+	names, err := subjects.New(cfg.NATS.Space)
+	if err != nil {
+		return nil, err
+	}
+	js, err := JetStream(nc, cfg.NATS)
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{id: o.ID, opts: o, nc: nc, js: js, names: names, inflight: newInflight(), pools: map[string]*pool{},
+		topology: NewTopology(names, cfg, o.AckWait)}
+	if w.id == "" {
+		w.id = "w-" + subjects.NewID()[:8]
+	}
+	w.log = o.Log.With().Str("worker", w.id).Logger()
+	w.engine.Store(e)
+	w.leases = newLeases(nc, w.topology.ack)
+	return w, nil
+}
+
+// JetStream opens the JetStream context of a configuration.
+func JetStream(nc *nats.Conn, cfg prompts.NATS) (jetstream.JetStream, error) {
+	if cfg.Domain != "" {
+		return jetstream.NewWithDomain(nc, cfg.Domain)
+	}
+	return jetstream.New(nc)
+}
+
+// ID is the worker's name in results and events.
+func (w *Worker) ID() string { return w.id }
+
+// Reload replaces the definitions for runs that start from now on; runs under way keep theirs. Backends and queues
+// that are new or gone take effect at the next start.
+func (w *Worker) Reload(e *engine.Engine) { w.engine.Store(e) }
+
+// Run makes or checks the streams, serves until ctx is done, then drains: it stops pulling, hands back what has not
+// started, lets runs finish for the configuration's drain_timeout, and puts down the rest with its state. It returns
+// nil after a complete drain.
+func (w *Worker) Run(ctx context.Context) error {
+	if err := w.prepare(ctx); err != nil {
+		return err
+	}
+	base, stopBase := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopBase()
+	w.base = base
+	work, putDown := context.WithCancelCause(base)
+	defer putDown(nil)
+	services, err := w.serve()
+	if err != nil {
+		return err
+	}
+	stopLeases, leasesDone := make(chan struct{}), make(chan error, 1)
+	go func() { leasesDone <- w.leases.run(stopLeases) }()
+	pulling := w.start(ctx, work)
+	if w.opts.Ready != nil {
+		w.opts.Ready()
+	}
+	<-ctx.Done()
+	w.draining.Store(true)
+	services.stop()
+	pulling.Wait()
+	w.drain(putDown)
+	stopBase()
+	close(stopLeases)
+	err = <-leasesDone
+	return errors.Join(err, flush(w.nc))
+}
+
+// flushWithin bounds the last flush: what was published must leave before the process does.
+const flushWithin = 5 * time.Second
+
+func flush(nc *nats.Conn) error {
+	if !nc.IsConnected() {
+		return nil
+	}
+	return nc.FlushTimeout(flushWithin)
+}
+
+func (w *Worker) prepare(ctx context.Context) error {
+	if err := CheckServer(w.nc, w.engine.Load().Snapshot().Config().NATS); err != nil {
+		return err
+	}
+	changes, err := w.topology.Plan(ctx, w.js)
+	if err != nil {
+		return err
+	}
+	if w.opts.CheckStreams && len(changes) > 0 {
+		return needed(changes)
+	}
+	if err := w.topology.Apply(ctx, changes); err != nil {
+		return err
+	}
+	w.ledger, err = NewLedger(ctx, w.js, w.names)
+	return err
+}
+
+func needed(changes []Change) error {
+	errs := []error{errors.New("the streams are not as this configuration needs them; `emend streams apply` makes them so")}
+	for _, c := range changes {
+		errs = append(errs, fmt.Errorf("%s %s %s %s", c.Action, c.Kind, c.Name, c.Detail))
+	}
+	return errors.Join(errs...)
+}
+
+// start runs one pool a backend.
+func (w *Worker) start(ctx, work context.Context) *sync.WaitGroup {
+	var pulling sync.WaitGroup
+	cfg := w.engine.Load().Snapshot().Config()
+	for _, b := range w.engine.Load().Snapshot().Backends() {
+		p := newPool(w, b, cfg)
+		w.pools[b.Name] = p
+		pulling.Go(func() {
+			if err := p.run(ctx, work); err != nil {
+				w.log.Error().Err(err).Msg("a pool ended")
+			}
+		})
+	}
+	return &pulling
+}
+
+// drain waits for the runs under way, then puts down the rest.
+func (w *Worker) drain(putDown context.CancelCauseFunc) {
+	timeout := w.engine.Load().Snapshot().Config().DrainTimeout.Std()
+	timer := time.AfterFunc(timeout, func() { putDown(errPutDown) })
+	defer timer.Stop()
+	for _, p := range w.pools {
+		p.running.Wait()
+	}
+}
+
+func (w *Worker) stopping() bool { return w.draining.Load() }
+
+func (w *Worker) pool(backend string) *pool { return w.pools[backend] }
+
+func (w *Worker) limits() Limits {
+	cfg := w.engine.Load().Snapshot().Config()
+	return Limits{MaxStarts: cfg.MaxStarts, CatalogGrace: cfg.CatalogGrace.Std(), QueueTTL: cfg.QueueTTL.Std()}
+}
+
+// remake makes missing durables again, once at a time.
+func (w *Worker) remake() {
+	if w.opts.CheckStreams || w.remaking.Swap(true) {
+		return
+	}
+	go func() {
+		defer w.remaking.Store(false)
+		ctx, cancel := context.WithTimeout(w.base, 10*time.Second)
+		defer cancel()
+		changes, err := w.topology.Plan(ctx, w.js)
+		if err == nil && len(changes) > 0 {
+			err = w.topology.Apply(ctx, changes)
+			w.log.Warn().Int("changes", len(changes)).Err(err).Msg("streams or durables were missing and are made again")
+		}
+	}()
+}
+
+// inflight maps the runs under way to what aborts them.
+type inflight struct {
+	mu   sync.Mutex
+	runs map[Key]context.CancelCauseFunc
+}
+
+func newInflight() *inflight { return &inflight{runs: map[Key]context.CancelCauseFunc{}} }
+
+// add returns a context that abort ends, and what forgets the run.
+func (f *inflight) add(ctx context.Context, k Key) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	f.mu.Lock()
+	f.runs[k] = cancel
+	f.mu.Unlock()
+	return ctx, func() {
+		f.mu.Lock()
+		delete(f.runs, k)
+		f.mu.Unlock()
+		cancel(nil)
+	}
+}
+
+// abort ends a run under way here, if there is one.
+func (f *inflight) abort(k Key, cause error) bool {
+	f.mu.Lock()
+	cancel := f.runs[k]
+	f.mu.Unlock()
+	if cancel == nil {
+		return false
+	}
+	cancel(cause)
+	return true
+}

@@ -1,0 +1,48 @@
+package event
+
+import (
+	"time"
+
+	"emend/schemas"
+)
+
+// Wire returns the form that is published. RunID, Queue, Seq, Worker and Delivery of the message are the caller's.
+// Every event kind has its case; a test lists them.
+func Wire(e Event) schemas.Event {
+	p := e.Where()
+	out := schemas.Event{V: schemas.EventVersion, Kind: e.Kind(), RunID: p.RunID, At: p.At.UTC(), Prompt: p.Prompt, Profile: p.Profile,
+		Backend: p.Backend, Model: p.Model, Generation: p.Generation, GenerationKind: p.GenerationKind, Attempt: p.Attempt}
+	if p.Generation > 0 {
+		out.StageAttempt = 1
+	}
+	switch e := e.(type) {
+	case Started:
+	case AttemptStarted:
+		out.WaitMS = ms(e.CapacityWait)
+	case Attempt:
+		out.Outcome, out.Status, out.Usage = e.Outcome, e.Status, e.Usage
+		out.WaitMS, out.DurationMS = ms(e.CapacityWait), ms(e.Duration)
+	case Retry:
+		out.Cause, out.Status, out.WaitMS = e.Cause, e.Status, ms(e.Delay)
+	case Validation:
+		out.Outcome, out.Findings, out.DurationMS = e.outcome(), e.Findings, ms(e.Duration)
+	case Repair:
+		out.Outcome = e.Style
+	case Finished:
+		out.Outcome, out.Category, out.DurationMS = e.Status, e.Category, ms(e.Duration)
+		out.Totals = &e.Totals
+	}
+	return out
+}
+
+func (v Validation) outcome() string {
+	if v.Class == "" {
+		return schemas.CategoryValidation
+	}
+	return v.Class
+}
+
+func ms(d time.Duration) *int64 {
+	n := d.Milliseconds()
+	return &n
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"emend/capacity"
+	"emend/engine/event"
+	"emend/engine/run"
+	"emend/schemas"
+)
+
+// Execution is a planned run to be taken from a State to its end; the face for callers that own a queue.
+type Execution struct {
+	Plan  *run.Plan
+	State run.State
+	// Observer receives the events; nil for none.
+	Observer event.Observer
+	// Save is called with the State between generations; see run.Drive. Nil saves nothing.
+	Save func(run.State) error
+	// Patience bounds a wait before another attempt; a longer one ends the execution with the failure that asked for it.
+	// 0 means no bound but the deadline.
+	Patience time.Duration
+	// Allow is asked before every call; its error ends the execution as it is, and Execute returns it. Nil allows all.
+	Allow func() error
+	// Prepared says that preparation was a step of its own, apart in time.
+	Prepared bool
+}
+
+// Execute admits the run at its backend's gate, drives it to its end, and releases everything. The error is Save's; how
+// the run ended is in the Result. A full or closed gate is a failure of category capacity with no call made.
+func (e *Engine) Execute(ctx context.Context, x Execution) (run.Result, error) {
+	if !x.Plan.Deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, x.Plan.Deadline)
+		defer cancel()
+	}
+	began := time.Now()
+	obs := observer{to: x.Observer, position: position(x.Plan)}
+	started := event.Started{Position: obs.position, Prepared: x.Prepared, MaxCalls: x.Plan.MaxNow(x.State)}
+	started.At = began
+	obs.send(ctx, started)
+	res, err := e.admitted(ctx, x, obs)
+	if err == nil {
+		obs.send(ctx, finished(obs, res, time.Since(began)))
+	}
+	return res, err
+}
+
+func position(p *run.Plan) event.Position {
+	return event.Position{RunID: p.ID, Prompt: p.Prompt, Profile: p.Profile, Backend: p.Backend, Model: p.Model}
+}
+
+// admitted holds the run's place from here to its end.
+func (e *Engine) admitted(ctx context.Context, x Execution, obs observer) (run.Result, error) {
+	gate := e.gates[x.Plan.Backend]
+	if gate == nil {
+		return refuse(x.State, run.Failure{Category: schemas.CategoryInvalidRequest,
+			Message: fmt.Sprintf("backend %q is not defined", x.Plan.Backend)}), nil
+	}
+	slot, err := gate.Admit(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return refuse(x.State, run.Failure{Category: statusOf(ctx.Err()), Message: "the run was " + statusOf(ctx.Err()), Cause: ctx.Err()}), nil
+		}
+		return refuse(x.State, gateFailure(x.Plan.Backend, err)), nil
+	}
+	defer slot.Release()
+	fx := &effects{client: e.client(x.Plan.Backend), injected: e.injected != nil, plan: x.Plan, slot: slot, obs: obs,
+		patience: x.Patience, allow: x.Allow}
+	res, err := run.Drive(ctx, x.Plan, x.State, fx, x.Save)
+	if err == nil {
+		err = fx.denied
+	}
+	report(gate, res)
+	return res, err
+}
+
+func (e *Engine) client(backend string) LLMClient {
+	if e.injected != nil {
+		return e.injected
+	}
+	return builtin{http: e.http, endpoint: e.endpoints[backend]}
+}
+
+// refuse ends a run that was not admitted.
+func refuse(s run.State, f run.Failure) run.Result {
+	status := schemas.StatusFailed
+	if f.Category == schemas.StatusCancelled || f.Category == schemas.StatusExpired {
+		status = f.Category
+	}
+	s.Phase, s.Status, s.Failure = run.Done, status, &f
+	return run.Result{Status: status, Failure: &f, State: s}
+}
+
+// report tells the gate how the backend did, after the engine's own retries (design section 3, "Trouble").
+func report(gate *capacity.Gate, res run.Result) {
+	f := res.Failure
+	switch {
+	case f == nil || f.Category == schemas.CategoryOutputInvalid:
+		gate.Report(capacity.Outcome{Kind: capacity.Answered})
+	case IsTrouble(f):
+		gate.Report(capacity.Outcome{Kind: troubleKind(f), RetryAfter: f.RetryAfter, Cause: Cause(f)})
+	}
+}
+
+// IsTrouble reports whether a failure belongs to the backend and not to the run: 429 and the transient 5xx after the
+// engine's own retries, a request that provably never left, and whatever is wrong with the account.
+func IsTrouble(f *run.Failure) bool {
+	if f == nil {
+		return false
+	}
+	if f.Account || f.NotSent {
+		return true
+	}
+	return f.Category == schemas.CategoryProviderStatus && !f.Permanent && run.TransientStatus(f.Status)
+}
+
+func troubleKind(f *run.Failure) capacity.OutcomeKind {
+	switch {
+	case f.Account:
+		return capacity.Account
+	case f.Status == 429:
+		return capacity.Throttled
+	}
+	return capacity.Unavailable
+}
+
+// Cause is a failure in a few words without content: "429 rate_limit_exceeded", "transport".
+func Cause(f *run.Failure) string {
+	s := f.Category
+	if f.Status != 0 {
+		s = fmt.Sprint(f.Status)
+	}
+	if f.Code != "" {
+		s += " " + f.Code
+	}
+	return s
+}
+
+func finished(obs observer, res run.Result, d time.Duration) event.Finished {
+	out := event.Finished{Position: obs.position, Status: res.Status, Duration: d, Totals: Totals(res)}
+	out.At = time.Now()
+	if res.Status == schemas.StatusFailed && res.Failure != nil {
+		out.Category = res.Failure.Category
+	}
+	return out
+}
+
+// Totals of a run that ended, with the usage of failed ones too.
+func Totals(res run.Result) schemas.Totals {
+	s := res.State
+	return schemas.Totals{Counts: s.Counts, Usage: s.Usage.Usage(),
+		TimingMS: schemas.Timing{Waiting: s.Waited.Milliseconds(), Model: s.Model.Milliseconds()}}
+}
+
+// IsClosed reports whether a failure came from a gate that is full or closed, so that nothing was called.
+func IsClosed(f *run.Failure) bool {
+	return f != nil && f.Category == schemas.CategoryCapacity && (errors.Is(f.Cause, capacity.ErrFull) || errors.Is(f.Cause, capacity.ErrClosed))
+}

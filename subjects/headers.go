@@ -1,0 +1,33 @@
+package subjects
+
+import "strings"
+
+// Headers of Emend's messages.
+const (
+	// HeaderReplyTo of a request: where a core copy of the stored result goes. It must match the allowed inboxes.
+	HeaderReplyTo = "Emend-Reply-To"
+	// HeaderStatus, HeaderRun and HeaderPrompt of a result, for consumers that filter.
+	HeaderStatus = "Emend-Status"
+	HeaderRun    = "Emend-Run"
+	HeaderPrompt = "Emend-Prompt"
+	// Headers of a dead letter: category, message, the subject it came on, who wrote it, when it was published.
+	HeaderReason    = "Emend-Reason"
+	HeaderError     = "Emend-Error"
+	HeaderSubject   = "Emend-Subject"
+	HeaderWorker    = "Emend-Worker"
+	HeaderPublished = "Emend-Published"
+	// HeaderTraceparent is W3C trace context, in and out.
+	HeaderTraceparent = "traceparent"
+	HeaderTracestate  = "tracestate"
+	// HeaderExpectedLastSubjectSequence is the server's compare-and-set.
+	HeaderExpectedLastSubjectSequence = "Nats-Expected-Last-Subject-Sequence"
+	// HeaderMsgID is the server's dedupe id.
+	HeaderMsgID = "Nats-Msg-Id"
+)
+
+// Steering reports whether a header of a requester is the server's or Emend's own, so that a copy of the request must
+// not carry it.
+func Steering(name string) bool {
+	n := strings.ToLower(name)
+	return strings.HasPrefix(n, "nats-") || (strings.HasPrefix(n, "emend-") && n != strings.ToLower(HeaderReplyTo))
+}

@@ -1,0 +1,290 @@
+// Package subjects spells every subject, stream, durable, bucket and header name of Emend (design section 3). Nobody
+// else spells one; a test walks the code and fails when a literal does.
+package subjects
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+)
+
+// DefaultSpace is the space that the names begin with unless configured.
+const DefaultSpace = "emend"
+
+// Bounds of names, in bytes. Ids and names are ASCII.
+const (
+	MaxID    = 128
+	MaxName  = 63
+	MaxSpace = 32
+	MaxReply = 512
+)
+
+// Names builds and parses the names of one space. Make it with New; it is safe for concurrent use.
+type Names struct{ space string }
+
+// New returns the names of a space: [a-z][a-z0-9-]*, at most 32 bytes.
+func New(space string) (Names, error) {
+	if !ValidName(space) || len(space) > MaxSpace {
+		return Names{}, fmt.Errorf("space %s: it must match [a-z][a-z0-9-]* and have at most %d characters", quote(space), MaxSpace)
+	}
+	return Names{space: space}, nil
+}
+
+// Space is the first token of every subject.
+func (n Names) Space() string { return n.space }
+
+// kinds of subject: the second token, and how many tokens follow.
+const (
+	kindRun     = "run"
+	kindResult  = "result"
+	kindEvent   = "event"
+	kindDead    = "dead"
+	kindReview  = "review"
+	kindAsk     = "ask"
+	kindSubmit  = "submit"
+	kindGet     = "get"
+	kindCancel  = "cancel"
+	kindControl = "control"
+)
+
+func (n Names) join(tokens ...string) string { return n.space + "." + strings.Join(tokens, ".") }
+
+// Run is where a request is published: <space>.run.<backend>.<queue>.<id>.
+func (n Names) Run(backend, queue, id string) string { return n.join(kindRun, backend, queue, id) }
+
+// RunFilter covers all runs of a backend and queue.
+func (n Names) RunFilter(backend, queue string) string { return n.join(kindRun, backend, queue, "*") }
+
+// Result is where a run's result is stored.
+func (n Names) Result(queue, id string) string { return n.join(kindResult, queue, id) }
+
+// ResultFilter covers the results of a queue.
+func (n Names) ResultFilter(queue string) string { return n.join(kindResult, queue, "*") }
+
+// AllResults covers every result.
+func (n Names) AllResults() string { return n.join(kindResult, "*", "*") }
+
+// Event is where one event of a run is published.
+func (n Names) Event(queue, id, kind string) string { return n.join(kindEvent, queue, id, kind) }
+
+// EventFilter covers the events of a run; id "*" covers all runs of the queue, queue "*" all queues.
+func (n Names) EventFilter(queue, id string) string { return n.join(kindEvent, queue, id, "*") }
+
+// AllEvents covers every event.
+func (n Names) AllEvents() string { return n.join(kindEvent, "*", "*", "*") }
+
+// Dead is where a request that failed or could not be run is kept.
+func (n Names) Dead(queue, id string) string { return n.join(kindDead, queue, id) }
+
+// AllDead covers every dead letter.
+func (n Names) AllDead() string { return n.join(kindDead, "*", "*") }
+
+// Review is where a run that waits for a person is kept.
+func (n Names) Review(queue, id string) string { return n.join(kindReview, queue, id) }
+
+// AllReviews covers every review.
+func (n Names) AllReviews() string { return n.join(kindReview, "*", "*") }
+
+// Ask is the service that answers a request with its result.
+func (n Names) Ask(backend, queue string) string { return n.join(kindAsk, backend, queue) }
+
+// AllAsks covers every backend and queue.
+func (n Names) AllAsks() string { return n.join(kindAsk, "*", "*") }
+
+// Submit is the service that stores a request and answers with its id.
+func (n Names) Submit(backend, queue string) string { return n.join(kindSubmit, backend, queue) }
+
+// AllSubmits covers every backend and queue.
+func (n Names) AllSubmits() string { return n.join(kindSubmit, "*", "*") }
+
+// Get is the service that tells where a run stands.
+func (n Names) Get() string { return n.join(kindGet) }
+
+// Cancel is the service that stops a run.
+func (n Names) Cancel() string { return n.join(kindCancel) }
+
+// Control is where workers hear that a run was cancelled.
+func (n Names) Control(queue, id string) string { return n.join(kindControl, kindCancel, queue, id) }
+
+// AllControls covers every cancel notice.
+func (n Names) AllControls() string { return n.join(kindControl, kindCancel, "*", "*") }
+
+// stream upper-cases the space, since a stream's name may hold no dot and is read by people.
+func (n Names) stream(name string) string {
+	return strings.ToUpper(strings.ReplaceAll(n.space, "-", "_")) + "_" + name
+}
+
+// RunsStream is the work queue of requests.
+func (n Names) RunsStream() string { return n.stream("RUNS") }
+
+// ResultsStream holds one result a run.
+func (n Names) ResultsStream() string { return n.stream("RESULTS") }
+
+// EventsStream holds the latest events.
+func (n Names) EventsStream() string { return n.stream("EVENTS") }
+
+// DeadStream holds the dead letters.
+func (n Names) DeadStream() string { return n.stream("DEAD") }
+
+// ReviewsStream holds runs that wait for a person.
+func (n Names) ReviewsStream() string { return n.stream("REVIEWS") }
+
+// StateBucket holds the saved state of runs.
+func (n Names) StateBucket() string { return strings.ReplaceAll(n.space, "-", "_") + "_state" }
+
+// CatalogBucket holds numbered catalogs of definitions.
+func (n Names) CatalogBucket() string { return strings.ReplaceAll(n.space, "-", "_") + "_catalog" }
+
+// Service is the name of the micro service of a worker.
+func (n Names) Service() string { return n.space }
+
+// Durable names the pull consumer of a backend and queue.
+func (n Names) Durable(backend, queue string) string { return backend + "__" + queue }
+
+// API is the prefix of the JetStream API in a domain ("" for none).
+func (n Names) API(domain string) string {
+	if domain == "" {
+		return "$JS.API."
+	}
+	return "$JS." + domain + ".API."
+}
+
+// StateKey is the key of a run in the state bucket.
+func (n Names) StateKey(queue, id string) string { return queue + "." + id }
+
+// ParseRun reads a run subject.
+func (n Names) ParseRun(subject string) (backend, queue, id string, err error) {
+	t, err := n.split(subject, kindRun, 3)
+	if err != nil {
+		return "", "", "", err
+	}
+	return t[0], t[1], t[2], first(checkName("backend", t[0]), checkName("queue", t[1]), CheckID(t[2]))
+}
+
+// ParseResult reads a result subject.
+func (n Names) ParseResult(subject string) (queue, id string, err error) {
+	return n.parseQueueID(subject, kindResult)
+}
+
+// ParseDead reads a dead-letter subject.
+func (n Names) ParseDead(subject string) (queue, id string, err error) {
+	return n.parseQueueID(subject, kindDead)
+}
+
+// ParseReview reads a review subject.
+func (n Names) ParseReview(subject string) (queue, id string, err error) {
+	return n.parseQueueID(subject, kindReview)
+}
+
+// ParseControl reads the subject of a cancel notice.
+func (n Names) ParseControl(subject string) (queue, id string, err error) {
+	return n.parseQueueID(subject, kindControl+"."+kindCancel)
+}
+
+func (n Names) parseQueueID(subject, kind string) (queue, id string, err error) {
+	t, err := n.split(subject, kind, 2)
+	if err != nil {
+		return "", "", err
+	}
+	return t[0], t[1], first(checkName("queue", t[0]), CheckID(t[1]))
+}
+
+// ParseEvent reads an event subject.
+func (n Names) ParseEvent(subject string) (queue, id, kind string, err error) {
+	t, err := n.split(subject, kindEvent, 3)
+	if err != nil {
+		return "", "", "", err
+	}
+	return t[0], t[1], t[2], first(checkName("queue", t[0]), CheckID(t[1]))
+}
+
+// ParseAsk reads an ask subject.
+func (n Names) ParseAsk(subject string) (backend, queue string, err error) {
+	return n.parseBackendQueue(subject, kindAsk)
+}
+
+// ParseSubmit reads a submit subject.
+func (n Names) ParseSubmit(subject string) (backend, queue string, err error) {
+	return n.parseBackendQueue(subject, kindSubmit)
+}
+
+func (n Names) parseBackendQueue(subject, kind string) (backend, queue string, err error) {
+	t, err := n.split(subject, kind, 2)
+	if err != nil {
+		return "", "", err
+	}
+	return t[0], t[1], first(checkName("backend", t[0]), checkName("queue", t[1]))
+}
+
+func (n Names) split(subject, kind string, want int) ([]string, error) {
+	rest, ok := strings.CutPrefix(subject, n.join(kind)+".")
+	if !ok {
+		return nil, fmt.Errorf("subject %s does not begin with %s.", quote(subject), n.join(kind))
+	}
+	t := strings.Split(rest, ".")
+	if len(t) != want {
+		return nil, fmt.Errorf("subject %s has %d tokens after %s, expected %d", quote(subject), len(t), n.join(kind), want)
+	}
+	return t, nil
+}
+
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ValidID reports whether s may be a run's id: [A-Za-z0-9_-]{1,128}.
+func ValidID(s string) bool {
+	if s == "" || len(s) > MaxID {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// CheckID says what is wrong with an id; nil if nothing is.
+func CheckID(s string) error {
+	if ValidID(s) {
+		return nil
+	}
+	return fmt.Errorf("id %s: it must have 1 to %d characters of A-Z a-z 0-9 _ -", quote(s), MaxID)
+}
+
+// ValidName reports whether s may name a backend, queue, pipeline or space: [a-z][a-z0-9-]*, at most 63 bytes.
+func ValidName(s string) bool {
+	if s == "" || len(s) > MaxName || s[0] < 'a' || s[0] > 'z' {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+func checkName(what, s string) error {
+	if ValidName(s) {
+		return nil
+	}
+	return fmt.Errorf("%s %s: it must match [a-z][a-z0-9-]* and have at most %d characters", what, quote(s), MaxName)
+}
+
+// quote shows odd bytes escaped, and a long text by its beginning.
+func quote(s string) string {
+	if len(s) > 48 {
+		return fmt.Sprintf("%+q... (%d bytes)", s[:48], len(s))
+	}
+	return fmt.Sprintf("%+q", s)
+}
+
+// NewID mints a random id of 26 characters.
+func NewID() string { return rand.Text() }
