@@ -1,9 +1,25 @@
 package contract
 
-import "errors"
+import (
+	"bytes"
+	"fmt"
+
+	"emend/schemas"
+)
+
+// DefaultMaxBytes bounds a candidate; MaxSchemaBytes bounds a schema.
+const (
+	DefaultMaxBytes = 16 << 20
+	MaxSchemaBytes  = 1 << 20
+)
 
 // Contract is a compiled output contract. It is safe for concurrent use.
-type Contract struct{ spec Spec }
+type Contract struct {
+	mode     string
+	lastWins bool
+	maxBytes int
+	schema   *schema // nil unless the mode is json_schema
+}
 
 // CompileError says where a contract or its schema is unusable, and what to do.
 type CompileError struct {
@@ -14,13 +30,60 @@ type CompileError struct {
 }
 
 // Error implements error.
-func (e *CompileError) Error() string { return e.Reason }
+func (e *CompileError) Error() string {
+	switch {
+	case e.Keyword == "" && e.Pointer == "":
+		return "contract: " + e.Reason
+	case e.Keyword == "":
+		return fmt.Sprintf("contract: schema at %s: %s", DisplayPath(e.Pointer), e.Reason)
+	}
+	return fmt.Sprintf("contract: schema at %s, keyword %s: %s", DisplayPath(e.Pointer), e.Keyword, e.Reason)
+}
 
-// Compile makes a Contract of spec.
-func Compile(spec Spec) (*Contract, error) { return &Contract{spec: spec}, nil }
+// Compile makes a Contract of spec, or returns a *CompileError. The same spec is compiled once and shared; the cache
+// is bounded. A schema speaks draft 2020-12 unless `$schema` names another draft from draft-04 on. An unknown format
+// is an annotation and never asserted, as are contentEncoding and contentMediaType; every known format is asserted.
+func Compile(spec Spec) (*Contract, error) {
+	if err := checkSpec(spec); err != nil {
+		return nil, err
+	}
+	return compiled.get(spec)
+}
 
-// Mode returns the contract's mode.
-func (c *Contract) Mode() string { return c.spec.Mode }
+func checkSpec(spec Spec) error {
+	has := len(bytes.TrimSpace(spec.Schema)) > 0
+	switch spec.Mode {
+	case schemas.ModeNone, schemas.ModeBasic, schemas.ModeJSON:
+		if has {
+			return &CompileError{Reason: "mode " + spec.Mode + " takes no schema; remove it or use mode json_schema"}
+		}
+	case schemas.ModeJSONSchema:
+		if !has {
+			return &CompileError{Reason: "mode json_schema needs a schema; add one or use mode json"}
+		}
+	default:
+		return &CompileError{Reason: fmt.Sprintf("unknown mode %q; use none, basic, json or json_schema",
+			excerpt(spec.Mode))}
+	}
+	if spec.MaxBytes < 0 {
+		return &CompileError{Reason: "the size bound of a candidate is negative; use 0 for the default"}
+	}
+	return nil
+}
 
-// Judge judges one text.
-func (c *Contract) Judge([]byte) Verdict { return Verdict{Err: errors.New("not built yet")} }
+// build compiles without the cache.
+func build(spec Spec) (*Contract, error) {
+	c := &Contract{mode: spec.Mode, lastWins: spec.LastWins, maxBytes: spec.MaxBytes}
+	if c.maxBytes == 0 {
+		c.maxBytes = DefaultMaxBytes
+	}
+	if spec.Mode != schemas.ModeJSONSchema {
+		return c, nil
+	}
+	var err error
+	c.schema, err = newSchema(spec.Schema)
+	return c, err
+}
+
+// Mode returns the contract's mode, one of the schemas.Mode constants.
+func (c *Contract) Mode() string { return c.mode }

@@ -65,4 +65,6 @@ type Spec struct {
 	Schema json.RawMessage
 	// LastWins accepts duplicate keys, the last one counting (design section 9, duplicate_keys: last_wins).
 	LastWins bool
+	// MaxBytes bounds a candidate; a larger one is not judged (Verdict.Err). 0 means DefaultMaxBytes.
+	MaxBytes int
 }

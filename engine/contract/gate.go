@@ -1,0 +1,220 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"regexp/syntax"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// A gate stands at the entry of one compiled sub-schema. The library calls the format check of a sub-schema before
+// everything that recurses, so the gate sits there: it charges the meter for the visit and takes over the checks whose
+// cost the library does not bound (type and enum by exact rational numbers, uniqueItems by a hash that collides).
+type gate struct {
+	m       *meter
+	types   []string
+	allowed map[string]bool // canonical values of enum, nil without enum
+	fixed   string          // canonical value of const
+	isFixed bool
+	format  func(any) error
+	static  int64 // cost of a visit whatever the value
+	perKey  int64 // cost for each key or item
+	numeric int64 // cost factor of a number's size
+}
+
+// entryFault is a failed check of a gate; it travels as the error of a format.
+type entryFault struct{ keyword, got string }
+
+// Error implements error.
+func (f *entryFault) Error() string { return f.keyword }
+
+// newGate moves the entry checks of s into a gate and puts the gate at the entry of s.
+func newGate(m *meter, s *jsonschema.Schema) {
+	g := &gate{m: m}
+	ignored := s.DraftVersion < draft2019 && s.Ref != nil // such a draft ignores what stands beside $ref
+	if s.Types != nil && !ignored {
+		g.types = s.Types.ToStrings()
+	}
+	if s.Enum != nil && !ignored {
+		g.allowed = make(map[string]bool, len(s.Enum.Values))
+		for _, v := range s.Enum.Values {
+			g.allowed[string(appendCanon(nil, v))] = true
+		}
+	}
+	if s.Const != nil && !ignored {
+		g.fixed, g.isFixed = string(appendCanon(nil, *s.Const)), true
+	}
+	name := ""
+	if s.Format != nil && !ignored {
+		name, g.format = s.Format.Name, s.Format.Validate
+	}
+	if name == "regex" {
+		g.format = parseRegex
+	}
+	g.costs(s)
+	s.Types, s.Enum, s.Const = nil, nil, nil
+	s.Format = &jsonschema.Format{Name: name, Validate: g.check}
+}
+
+func (g *gate) costs(s *jsonschema.Schema) {
+	g.static = int64(len(s.AllOf)+len(s.AnyOf)+len(s.OneOf)+len(s.DependentSchemas)+len(s.DependentRequired)+
+		len(s.Dependencies)+len(s.PrefixItems)) + int64(len(s.Required))/4
+	if s.DynamicRef != nil || s.RecursiveRef != nil {
+		g.static += 200
+	}
+	g.perKey = 1 + int64(len(s.PatternProperties))
+	for _, bound := range []*big.Rat{s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum, s.MultipleOf} {
+		if bound != nil {
+			g.numeric += 10 + int64(bound.Num().BitLen()+bound.Denom().BitLen())/32
+		}
+	}
+}
+
+// check is the entry check.
+func (g *gate) check(v any) error {
+	g.m.charge(g.m.visit + g.static + g.size(v))
+	if g.types != nil && !g.hasType(v) {
+		return &entryFault{"type", typeName(v)}
+	}
+	if g.isFixed && string(g.canon(v)) != g.fixed {
+		return &entryFault{"const", ""}
+	}
+	if g.allowed != nil && !g.allowed[string(g.canon(v))] {
+		return &entryFault{"enum", ""}
+	}
+	if g.format != nil {
+		return g.format(v)
+	}
+	return nil
+}
+
+// size is the cost of v's own keys, items, characters or digits.
+func (g *gate) size(v any) int64 {
+	switch v := v.(type) {
+	case string:
+		return int64(len(v)) / 32
+	case []any:
+		return int64(len(v))
+	case map[string]any:
+		return int64(len(v)) * g.perKey
+	case json.Number:
+		if g.numeric > 0 {
+			_, digits, exp := decimal(string(v))
+			return g.numeric + int64(len(digits)+max(exp, -exp))*g.numeric/16
+		}
+	}
+	return 0
+}
+
+// canon renders v in the meter's buffer and charges for it.
+func (g *gate) canon(v any) []byte { return g.m.canon(v) }
+
+func (m *meter) canon(v any) []byte {
+	m.key = appendCanon(m.key[:0], v)
+	m.charge(int64(len(m.key)) / 8)
+	return m.key
+}
+
+func (g *gate) hasType(v any) bool {
+	name := typeName(v)
+	if slices.Contains(g.types, name) {
+		return true
+	}
+	n, ok := v.(json.Number)
+	return ok && slices.Contains(g.types, "integer") && isInteger(string(n))
+}
+
+func typeName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case json.Number:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
+
+// maxRegex bounds a text that must be a regular expression.
+const maxRegex = 4096
+
+// parseRegex is the format "regex": the expression must parse; it is not compiled, which could take much memory.
+func parseRegex(v any) error {
+	s, ok := v.(string)
+	if !ok {
+		return nil
+	}
+	if len(s) > maxRegex {
+		return fmt.Errorf("it is longer than %d bytes", maxRegex)
+	}
+	_, err := syntax.Parse(s, syntax.Perl)
+	return err
+}
+
+// extra takes over propertyNames, whose location the library overwrites, and uniqueItems.
+type extra struct {
+	m        *meter
+	location string
+	names    *jsonschema.Schema
+	unique   bool
+}
+
+// newExtra moves the two keywords of s into an extension, nil if s has neither.
+func newExtra(m *meter, s *jsonschema.Schema) jsonschema.SchemaExt {
+	e := &extra{m: m, location: s.Location, names: s.PropertyNames, unique: s.UniqueItems}
+	s.PropertyNames, s.UniqueItems = nil, false
+	if e.names == nil && !e.unique {
+		return nil
+	}
+	return e
+}
+
+// Validate implements jsonschema.SchemaExt.
+func (e *extra) Validate(ctx *jsonschema.ValidatorContext, v any) {
+	switch v := v.(type) {
+	case []any:
+		if e.unique {
+			e.items(ctx, v)
+		}
+	case map[string]any:
+		if e.names != nil {
+			e.keys(ctx, v)
+		}
+	}
+}
+
+func (e *extra) items(ctx *jsonschema.ValidatorContext, list []any) {
+	seen := make(map[string]int, len(list))
+	for i, item := range list {
+		key := e.m.canon(item)
+		e.m.charge(1)
+		if first, twice := seen[string(key)]; twice {
+			ctx.AddError(&kind.UniqueItems{Duplicates: [2]int{first, i}})
+			return
+		}
+		seen[string(key)] = i
+	}
+}
+
+func (e *extra) keys(ctx *jsonschema.ValidatorContext, obj map[string]any) {
+	for name := range obj {
+		e.m.charge(e.m.visit)
+		if e.names.Validate(name) == nil {
+			continue
+		}
+		ctx.AddErr(&jsonschema.ValidationError{
+			SchemaURL:        e.location,
+			InstanceLocation: slices.Clone(ctx.ValueLocation()),
+			ErrorKind:        &kind.PropertyNames{Property: name},
+		})
+	}
+}
