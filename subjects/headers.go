@@ -16,6 +16,9 @@ const (
 	HeaderSubject   = "Emend-Subject"
 	HeaderWorker    = "Emend-Worker"
 	HeaderPublished = "Emend-Published"
+	// HeaderDeliveries of a dead letter: how often the request was delivered. HeaderReplied: that its requester was told.
+	HeaderDeliveries = "Emend-Deliveries"
+	HeaderReplied    = "Emend-Replied"
 	// HeaderTraceparent is W3C trace context, in and out.
 	HeaderTraceparent = "traceparent"
 	HeaderTracestate  = "tracestate"

@@ -30,13 +30,16 @@ func literal(subject string) error {
 		return fmt.Errorf("reply subject of %d bytes: it must have 1 to %d", len(subject), MaxReply)
 	}
 	for _, c := range []byte(subject) {
-		if c <= ' ' || c == 0x7f {
-			return errors.New("reply subject " + quote(subject) + ": white space and control characters are refused")
+		if c <= ' ' || c >= 0x7f {
+			return errors.New("reply subject " + quote(subject) + ": it must be printable ASCII without white space")
+		}
+		if c == '*' || c == '>' {
+			return errors.New("reply subject " + quote(subject) + ": it must be literal, without wildcards")
 		}
 	}
 	for _, token := range strings.Split(subject, ".") {
-		if token == "" || token == "*" || token == ">" {
-			return errors.New("reply subject " + quote(subject) + ": it must be literal, without wildcards or empty tokens")
+		if token == "" {
+			return errors.New("reply subject " + quote(subject) + ": it has an empty token")
 		}
 	}
 	return nil

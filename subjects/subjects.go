@@ -3,7 +3,6 @@
 package subjects
 
 import (
-	"crypto/rand"
 	"fmt"
 	"strings"
 )
@@ -20,6 +19,9 @@ const (
 )
 
 // Names builds and parses the names of one space. Make it with New; it is safe for concurrent use.
+//
+// Builders put together what they are given: names and ids that come from outside are checked first (ValidName,
+// CheckID). Every subject that is built from valid ones parses back to them, which the fuzz test shows.
 type Names struct{ space string }
 
 // New returns the names of a space: [a-z][a-z0-9-]*, at most 32 bytes.
@@ -33,7 +35,7 @@ func New(space string) (Names, error) {
 // Space is the first token of every subject.
 func (n Names) Space() string { return n.space }
 
-// kinds of subject: the second token, and how many tokens follow.
+// Kinds of subject: the second token.
 const (
 	kindRun     = "run"
 	kindResult  = "result"
@@ -45,6 +47,7 @@ const (
 	kindGet     = "get"
 	kindCancel  = "cancel"
 	kindControl = "control"
+	kindProbe   = "probe"
 )
 
 func (n Names) join(tokens ...string) string { return n.space + "." + strings.Join(tokens, ".") }
@@ -109,6 +112,13 @@ func (n Names) Control(queue, id string) string { return n.join(kindControl, kin
 // AllControls covers every cancel notice.
 func (n Names) AllControls() string { return n.join(kindControl, kindCancel, "*", "*") }
 
+// Probe is where a store that refused writes is tried again, inside the results stream: a queue cannot be called so,
+// since no queue's name holds an underscore.
+func (n Names) Probe(worker string) string { return n.join(kindResult, "_"+kindProbe, worker) }
+
+// AllRuns covers every run of every backend and queue.
+func (n Names) AllRuns() string { return n.join(kindRun, "*", "*", "*") }
+
 // stream upper-cases the space, since a stream's name may hold no dot and is read by people.
 func (n Names) stream(name string) string {
 	return strings.ToUpper(strings.ReplaceAll(n.space, "-", "_")) + "_" + name
@@ -135,6 +145,11 @@ func (n Names) StateBucket() string { return strings.ReplaceAll(n.space, "-", "_
 // CatalogBucket holds numbered catalogs of definitions.
 func (n Names) CatalogBucket() string { return strings.ReplaceAll(n.space, "-", "_") + "_catalog" }
 
+// ObjectBucket holds the large inputs and results of one queue, under their SHA-256.
+func (n Names) ObjectBucket(queue string) string {
+	return strings.ReplaceAll(n.space, "-", "_") + "_blob_" + queue
+}
+
 // Service is the name of the micro service of a worker.
 func (n Names) Service() string { return n.space }
 
@@ -151,140 +166,3 @@ func (n Names) API(domain string) string {
 
 // StateKey is the key of a run in the state bucket.
 func (n Names) StateKey(queue, id string) string { return queue + "." + id }
-
-// ParseRun reads a run subject.
-func (n Names) ParseRun(subject string) (backend, queue, id string, err error) {
-	t, err := n.split(subject, kindRun, 3)
-	if err != nil {
-		return "", "", "", err
-	}
-	return t[0], t[1], t[2], first(checkName("backend", t[0]), checkName("queue", t[1]), CheckID(t[2]))
-}
-
-// ParseResult reads a result subject.
-func (n Names) ParseResult(subject string) (queue, id string, err error) {
-	return n.parseQueueID(subject, kindResult)
-}
-
-// ParseDead reads a dead-letter subject.
-func (n Names) ParseDead(subject string) (queue, id string, err error) {
-	return n.parseQueueID(subject, kindDead)
-}
-
-// ParseReview reads a review subject.
-func (n Names) ParseReview(subject string) (queue, id string, err error) {
-	return n.parseQueueID(subject, kindReview)
-}
-
-// ParseControl reads the subject of a cancel notice.
-func (n Names) ParseControl(subject string) (queue, id string, err error) {
-	return n.parseQueueID(subject, kindControl+"."+kindCancel)
-}
-
-func (n Names) parseQueueID(subject, kind string) (queue, id string, err error) {
-	t, err := n.split(subject, kind, 2)
-	if err != nil {
-		return "", "", err
-	}
-	return t[0], t[1], first(checkName("queue", t[0]), CheckID(t[1]))
-}
-
-// ParseEvent reads an event subject.
-func (n Names) ParseEvent(subject string) (queue, id, kind string, err error) {
-	t, err := n.split(subject, kindEvent, 3)
-	if err != nil {
-		return "", "", "", err
-	}
-	return t[0], t[1], t[2], first(checkName("queue", t[0]), CheckID(t[1]))
-}
-
-// ParseAsk reads an ask subject.
-func (n Names) ParseAsk(subject string) (backend, queue string, err error) {
-	return n.parseBackendQueue(subject, kindAsk)
-}
-
-// ParseSubmit reads a submit subject.
-func (n Names) ParseSubmit(subject string) (backend, queue string, err error) {
-	return n.parseBackendQueue(subject, kindSubmit)
-}
-
-func (n Names) parseBackendQueue(subject, kind string) (backend, queue string, err error) {
-	t, err := n.split(subject, kind, 2)
-	if err != nil {
-		return "", "", err
-	}
-	return t[0], t[1], first(checkName("backend", t[0]), checkName("queue", t[1]))
-}
-
-func (n Names) split(subject, kind string, want int) ([]string, error) {
-	rest, ok := strings.CutPrefix(subject, n.join(kind)+".")
-	if !ok {
-		return nil, fmt.Errorf("subject %s does not begin with %s.", quote(subject), n.join(kind))
-	}
-	t := strings.Split(rest, ".")
-	if len(t) != want {
-		return nil, fmt.Errorf("subject %s has %d tokens after %s, expected %d", quote(subject), len(t), n.join(kind), want)
-	}
-	return t, nil
-}
-
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// ValidID reports whether s may be a run's id: [A-Za-z0-9_-]{1,128}.
-func ValidID(s string) bool {
-	if s == "" || len(s) > MaxID {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-') {
-			return false
-		}
-	}
-	return true
-}
-
-// CheckID says what is wrong with an id; nil if nothing is.
-func CheckID(s string) error {
-	if ValidID(s) {
-		return nil
-	}
-	return fmt.Errorf("id %s: it must have 1 to %d characters of A-Z a-z 0-9 _ -", quote(s), MaxID)
-}
-
-// ValidName reports whether s may name a backend, queue, pipeline or space: [a-z][a-z0-9-]*, at most 63 bytes.
-func ValidName(s string) bool {
-	if s == "" || len(s) > MaxName || s[0] < 'a' || s[0] > 'z' {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-') {
-			return false
-		}
-	}
-	return true
-}
-
-func checkName(what, s string) error {
-	if ValidName(s) {
-		return nil
-	}
-	return fmt.Errorf("%s %s: it must match [a-z][a-z0-9-]* and have at most %d characters", what, quote(s), MaxName)
-}
-
-// quote shows odd bytes escaped, and a long text by its beginning.
-func quote(s string) string {
-	if len(s) > 48 {
-		return fmt.Sprintf("%+q... (%d bytes)", s[:48], len(s))
-	}
-	return fmt.Sprintf("%+q", s)
-}
-
-// NewID mints a random id of 26 characters.
-func NewID() string { return rand.Text() }
