@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+	"github.com/synadia-io/orbit.go/natscontext"
+
+	"emend/consumer"
+	"emend/prompts"
+	"emend/subjects"
+)
+
+// natsFlags say where NATS is: flags win over the environment (NATS_URL), which wins over emend.yaml.
+type natsFlags struct {
+	url, context, creds, space string
+	domain                     string
+}
+
+func (f *natsFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.url, "nats", "", "NATS `URL` (default: NATS_URL, emend.yaml, nats://localhost:4222)")
+	c.Flags().StringVar(&f.context, "context", "", "a context `NAME` of the nats CLI")
+	c.Flags().StringVar(&f.creds, "creds", "", "a credentials `FILE`")
+	c.Flags().StringVar(&f.space, "space", "", "the first token of all subjects (default: emend.yaml, emend)")
+	c.Flags().StringVar(&f.domain, "domain", "", "a JetStream domain")
+}
+
+// over returns the configuration with what the flags and the environment say.
+func (f *natsFlags) over(cfg prompts.NATS) prompts.NATS {
+	set := func(dst *string, v string) {
+		if v != "" {
+			*dst = v
+		}
+	}
+	if f.context == "" {
+		set(&cfg.URL, os.Getenv("NATS_URL"))
+	} else {
+		cfg.URL = ""
+	}
+	set(&cfg.URL, f.url)
+	set(&cfg.Context, f.context)
+	set(&cfg.Creds, f.creds)
+	set(&cfg.Space, f.space)
+	set(&cfg.Domain, f.domain)
+	if cfg.Space == "" {
+		cfg.Space = subjects.DefaultSpace
+	}
+	return cfg
+}
+
+// connect opens a connection that outlives server restarts. wait keeps trying when the server is not there yet.
+func connect(cfg prompts.NATS, name string, wait bool) (*nats.Conn, error) {
+	opts := []nats.Option{nats.Name("emend " + name), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
+		nats.RetryOnFailedConnect(wait), nats.Timeout(5 * time.Second)}
+	if cfg.Creds != "" {
+		opts = append(opts, nats.UserCredentials(cfg.Creds))
+	}
+	if cfg.Context != "" {
+		nc, _, err := natscontext.Connect(cfg.Context, opts...)
+		if err != nil {
+			return nil, failed(fmt.Errorf("connect with nats context %q: %w", cfg.Context, err))
+		}
+		return nc, nil
+	}
+	url := cfg.URL
+	if url == "" {
+		url = nats.DefaultURL
+	}
+	nc, err := nats.Connect(url, opts...)
+	if err != nil {
+		return nil, failed(connectError(url, err))
+	}
+	return nc, nil
+}
+
+func connectError(url string, err error) error {
+	hint := "is a nats-server running there? `emend dev` starts one"
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
+		hint = "the server refused the credentials"
+	case errors.Is(err, nats.ErrNoServers):
+	default:
+		hint = "check the address, TLS and credentials"
+	}
+	return fmt.Errorf("connect to NATS at %s: %w (%s)", safeURL(url), err, hint)
+}
+
+// failed marks an error that is neither usage nor configuration.
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{code: exitFailed, err: err}
+}
+
+// client connects and makes a client, for the commands that talk to workers.
+func (f *natsFlags) client(dir, name string) (*consumer.Client, *nats.Conn, error) {
+	cfg := f.over(natsOf(dir))
+	nc, err := connect(cfg, name, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := consumer.NewClient(nc, cfg.Space, cfg.Domain)
+	if err != nil {
+		nc.Close()
+		return nil, nil, err
+	}
+	return c, nc, nil
+}
+
+// natsOf reads the NATS section of a folder's emend.yaml; a folder without one has the defaults.
+func natsOf(dir string) prompts.NATS {
+	if _, err := os.Stat(dir + "/emend.yaml"); err != nil {
+		return prompts.NATS{}
+	}
+	snap, err := prompts.LoadDir(dir)
+	if err != nil {
+		return prompts.NATS{}
+	}
+	return snap.Config().NATS
+}
+
+// within bounds a command that waits for a run; 0 waits for ever.
+func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, d)
+}

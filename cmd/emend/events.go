@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"emend/engine/contract"
+	"emend/schemas"
+)
+
+// printEvent shows one event as a line; --json shows it as it is.
+func (a *app) printEvent(e schemas.Event) {
+	if a.json {
+		_ = a.printJSON(e)
+		return
+	}
+	fmt.Fprintf(a.out, "%s %-24s %s\n", a.colour(dim, e.At.Local().Format("15:04:05.000")), e.RunID, a.eventText(e))
+}
+
+// eventText says what an event tells, in a line.
+func (a *app) eventText(e schemas.Event) string {
+	switch e.Kind {
+	case schemas.EventStarted:
+		return fmt.Sprintf("started on %s %s", e.Backend, a.colour(dim, strings.TrimSpace(e.Prompt+" "+e.Model)))
+	case schemas.EventAttemptStarted:
+		return fmt.Sprintf("call %d.%d %s", e.Generation, e.Attempt, a.colour(dim, e.GenerationKind))
+	case schemas.EventAttempt:
+		return a.attemptText(e)
+	case schemas.EventRetry:
+		return a.colour(yellow, fmt.Sprintf("retry in %s after %s", millis(e.WaitMS), cause(e)))
+	case schemas.EventValidation:
+		return a.verdictText(e)
+	case schemas.EventRepair:
+		return a.colour(yellow, "repair: "+e.Outcome)
+	case schemas.EventWaiting:
+		return a.colour(yellow, fmt.Sprintf("handed back for %s: %s", millis(e.WaitMS), e.Cause))
+	case schemas.EventSuperseded:
+		return a.colour(yellow, "superseded: another worker's result stands")
+	case schemas.EventFinished:
+		return a.finishedText(e)
+	}
+	return e.Kind
+}
+
+func (a *app) attemptText(e schemas.Event) string {
+	s := fmt.Sprintf("answered in %s", millis(e.DurationMS))
+	if e.Outcome != schemas.OutcomeCompleted {
+		return a.colour(red, fmt.Sprintf("%s after %s", cause(e), millis(e.DurationMS)))
+	}
+	if u := e.Usage; u != nil && u.Input != nil && u.Output != nil {
+		s += a.colour(dim, fmt.Sprintf(" (%d tokens in, %d out)", *u.Input, *u.Output))
+	}
+	return s
+}
+
+func (a *app) verdictText(e schemas.Event) string {
+	if e.Outcome == string(contract.OK) {
+		return a.colour(green, "valid")
+	}
+	s := a.colour(yellow, "invalid: "+e.Outcome)
+	for _, f := range e.Findings {
+		s += fmt.Sprintf("\n%*s- %s: %s %s", 40, "", contract.DisplayPath(f.Pointer), f.Keyword, a.colour(dim, string(f.Expected)))
+	}
+	return s
+}
+
+func (a *app) finishedText(e schemas.Event) string {
+	s := a.colour(statusColour(e.Outcome), e.Outcome)
+	if e.Category != "" {
+		s += " (" + e.Category + ")"
+	}
+	if e.Totals != nil {
+		c := e.Totals.Counts
+		s += a.colour(dim, fmt.Sprintf("  %d calls, %d retries, %d repairs, %s", c.Calls, c.Retries, c.Repairs,
+			time.Duration(e.Totals.TimingMS.Total)*time.Millisecond))
+	}
+	return s
+}
+
+func cause(e schemas.Event) string {
+	s := e.Outcome
+	if s == "" {
+		s = e.Cause
+	}
+	if e.Status != 0 {
+		s += fmt.Sprintf(" %d", e.Status)
+	}
+	return s
+}
+
+func millis(n *int64) string {
+	if n == nil {
+		return "?"
+	}
+	return (time.Duration(*n) * time.Millisecond).String()
+}
+
+// printResult shows a result for people, or as it is with --json.
+func (a *app) printResult(r *schemas.Result) error {
+	if a.json {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+		return exitOf(r)
+	}
+	fmt.Fprintf(a.out, "%s %s\n", a.colour(bold, r.ID), a.colour(statusColour(r.Status), r.Status))
+	switch {
+	case r.Error != nil:
+		fmt.Fprintf(a.out, "%s: %s\n", r.Error.Category, r.Error.Message)
+	case r.OutputText != nil:
+		fmt.Fprintln(a.out, *r.OutputText)
+	case len(r.Output) > 0:
+		a.pretty(r.Output)
+	}
+	if r.Validation != nil && !r.Validation.Valid {
+		for _, f := range r.Validation.Findings {
+			fmt.Fprintf(a.out, "- %s: %s\n", contract.DisplayPath(f.Pointer), f.Message)
+		}
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintln(a.out, a.colour(yellow, "warning: ")+w)
+	}
+	return exitOf(r)
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"emend/schemas"
+)
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	// tty says that out is a terminal: colours and live progress are for terminals only.
+	tty bool
+}
+
+func stdio() streams {
+	return streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, tty: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == ""}
+}
+
+// app is what all commands share.
+type app struct {
+	streams
+	json bool
+}
+
+func newRoot(s streams) *cobra.Command {
+	a := &app{streams: s}
+	root := &cobra.Command{Use: "emend", Short: "Execute LLM runs over NATS JetStream", SilenceErrors: true, SilenceUsage: true,
+		Long: "Emend executes LLM runs that arrive as NATS JetStream messages: it calls the model, retries what is transient,\n" +
+			"judges the answer against its contract, has the model mend it, stores one result per run, and only then acks."}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for machines")
+	root.AddCommand(a.demo(), a.initCmd(), a.try(), a.dev(), a.serve(), a.runCmd(), a.get(), a.cancel(), a.watch(), a.check(),
+		a.doctor(), a.streamsCmd(), a.validate(), a.mock(), a.versionCmd(), exitCodes())
+	return root
+}
+
+func exitCodes() *cobra.Command {
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: "0  succeeded or unverified; a check that found nothing\n" +
+		"1  failed, cancelled or expired; no connection\n2  wrong usage, configuration or request\n3  invalid or rejected"}
+}
+
+func (a *app) versionCmd() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		if a.json {
+			return a.printJSON(map[string]string{"version": version})
+		}
+		fmt.Fprintln(a.out, "emend", version)
+		return nil
+	}}
+}
+
+func (a *app) printJSON(v any) error {
+	b, err := schemas.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "%s\n", b)
+	return err
+}
+
+// pretty prints JSON indented for people.
+func (a *app) pretty(raw []byte) {
+	var v json.RawMessage = raw
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		b = raw
+	}
+	fmt.Fprintf(a.out, "%s\n", b)
+}
+
+// Colours, on a terminal only.
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	dim    = "2"
+	bold   = "1"
+)
+
+func (a *app) colour(code, s string) string {
+	if !a.tty {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// statusColour is green for what succeeded, yellow for what is invalid, red for the rest.
+func statusColour(status string) string {
+	switch status {
+	case schemas.StatusSucceeded:
+		return green
+	case schemas.StatusUnverified, schemas.StatusInvalid, schemas.StatusRejected:
+		return yellow
+	}
+	return red
+}
+
+// exitOf is the exit code of a result.
+func exitOf(r *schemas.Result) error {
+	switch r.Status {
+	case schemas.StatusSucceeded, schemas.StatusUnverified:
+		return nil
+	case schemas.StatusInvalid, schemas.StatusRejected:
+		return &exitError{code: exitInvalid}
+	}
+	if r.Error != nil && (r.Error.Category == schemas.CategoryInvalidRequest || r.Error.Category == schemas.CategoryIDConflict) {
+		return &exitError{code: exitUsage}
+	}
+	return &exitError{code: exitFailed}
+}

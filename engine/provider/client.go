@@ -1,0 +1,198 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// DefaultMaxBody bounds a reply when the endpoint names no bound.
+const DefaultMaxBody = 16 << 20
+
+// ClientOptions configure a Client; the zero value is ready to use.
+type ClientOptions struct {
+	// MaxIdlePerHost is how many idle connections are kept to one host: the permits of the busiest backend; 0 means 64.
+	MaxIdlePerHost int
+	// Transport replaces the client's own for every endpoint that brings none. It must honour the request's context.
+	Transport http.RoundTripper
+	// Now is the clock for a Retry-After date; nil means time.Now.
+	Now func() time.Time
+}
+
+// Client is the one HTTP client. It makes exactly one call per Do, follows no redirect, retries nothing and leaves no
+// goroutine behind but those of idle connections. It is safe for concurrent use.
+type Client struct {
+	transport http.RoundTripper
+	now       func() time.Time
+}
+
+// NewClient returns a client with its own connection pool.
+func NewClient(o ClientOptions) *Client {
+	if o.MaxIdlePerHost <= 0 {
+		o.MaxIdlePerHost = 64
+	}
+	if o.Transport == nil {
+		o.Transport = newTransport(o.MaxIdlePerHost)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Client{transport: o.Transport, now: o.Now}
+}
+
+// newTransport bounds what an endpoint's Timeout may leave open: dial and TLS. Everything after is Timeout's.
+func newTransport(idlePerHost int) *http.Transport {
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    idlePerHost,
+		IdleConnTimeout:        60 * time.Second,
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+	}
+}
+
+// CloseIdle closes the idle connections of the client's transport. Calls under way are not touched.
+func (c *Client) CloseIdle() {
+	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// Do makes one call. Its error is a *Error, or one that matches context.Canceled or context.DeadlineExceeded when the
+// caller's context ended: that is never the endpoint's own Timeout, which is a *Error of kind timeout.
+func (c *Client) Do(ctx context.Context, ep *Endpoint, req *Request) (*Response, error) {
+	k := &call{caller: ctx, limit: ctx, ep: ep}
+	if ctx.Err() != nil {
+		return nil, k.interrupted()
+	}
+	wire, err := k.build(req)
+	if err != nil {
+		return nil, err
+	}
+	if ep.Timeout > 0 {
+		limit, cancel := context.WithTimeout(ctx, ep.Timeout)
+		defer cancel()
+		k.limit = limit
+	}
+	reply, err := c.exchange(k, wire)
+	if err != nil {
+		return nil, k.scrub(err)
+	}
+	resp, err := ep.Dialect.Read(ep, reply)
+	if err != nil || resp == nil {
+		return nil, k.scrub(k.annotate(err, reply, c.now()))
+	}
+	return resp, nil
+}
+
+// call is the state of one Do.
+type call struct {
+	caller context.Context // the caller's own end
+	limit  context.Context // caller, bounded by the endpoint's Timeout
+	ep     *Endpoint
+	key    string
+	trace  trace
+}
+
+func (k *call) build(req *Request) (*Wire, error) {
+	if k.ep.Dialect == nil {
+		return nil, &Error{Kind: KindInvalid, Backend: k.ep.Backend, Reason: "the endpoint has no dialect"}
+	}
+	wire, err := k.ep.Dialect.Build(k.ep, req)
+	if err == nil {
+		return wire, nil
+	}
+	if pe, ok := AsError(err); ok {
+		pe.Backend = k.ep.Backend
+		return nil, pe
+	}
+	return nil, &Error{Kind: KindInvalid, Backend: k.ep.Backend, Reason: err.Error(), cause: err}
+}
+
+// resolveKey asks for the credential now, not when the run was prepared. A key that cannot be had is the backend's
+// fault, not the run's.
+func (k *call) resolveKey() error {
+	if k.ep.Key == nil {
+		return nil
+	}
+	key, err := k.ep.Key(k.limit)
+	if err != nil {
+		if stop := k.interrupted(); stop != nil {
+			return stop
+		}
+		return k.unsent("the key could not be resolved: "+err.Error(), true)
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return k.unsent("the key holds a control character, perhaps a line break: no header can carry it", true)
+	}
+	k.key = key
+	return nil
+}
+
+func (k *call) unsent(reason string, account bool) *Error {
+	return &Error{Kind: KindTransport, Backend: k.ep.Backend, Reason: reason, NotSent: true, Account: account}
+}
+
+// request makes the HTTP request: the dialect's headers, then the operator's, then the credential.
+func (k *call) request(ctx context.Context, wire *Wire) (*http.Request, error) {
+	u, err := target(k.ep.URL, wire.Path)
+	if err != nil {
+		return nil, &Error{Kind: KindInvalid, Backend: k.ep.Backend, Account: true, Reason: "the backend's url is not an http or https URL"}
+	}
+	r := &http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: k.headers(wire, u), ContentLength: int64(len(wire.Body)), Body: io.NopCloser(bytes.NewReader(wire.Body)),
+		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(wire.Body)), nil }}
+	if host := r.Header.Get("Host"); host != "" {
+		r.Host = host
+	}
+	return r.WithContext(ctx), nil
+}
+
+// target puts a wire's path below the base URL, whose query stays.
+func target(base, path string) (*url.URL, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return nil, err
+	}
+	if u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("scheme %q", u.Scheme)
+	}
+	path, query, _ := strings.Cut(path, "?")
+	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+path, ""
+	switch {
+	case u.RawQuery == "":
+		u.RawQuery = query
+	case query != "":
+		u.RawQuery += "&" + query
+	}
+	return u, nil
+}
+
+func (k *call) headers(wire *Wire, u *url.URL) http.Header {
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"emend"}}
+	for _, more := range []http.Header{wire.Header, k.ep.Header} {
+		for name, values := range more {
+			h[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	switch {
+	case k.key != "" && k.ep.KeyHeader != "":
+		h.Set(k.ep.KeyHeader, k.key)
+	case k.key != "":
+		h.Set("Authorization", "Bearer "+k.key)
+	case u.User != nil && h.Get("Authorization") == "":
+		password, _ := u.User.Password()
+		basic := http.Request{Header: h}
+		basic.SetBasicAuth(u.User.Username(), password)
+	}
+	return h
+}
