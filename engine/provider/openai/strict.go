@@ -1,71 +1,190 @@
 package openai
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
+	"sync"
+
+	"emend/engine/provider"
 )
 
-// FitsStrict reports whether a schema already fits OpenAI's strict subset, and if not, why: it then goes out whole with
-// strict: false, never rewritten, since a model answers null for what was made nullable (providers.md, "What to do").
-func FitsStrict(schema json.RawMessage) (bool, []string) {
-	var v any
-	if json.Unmarshal(schema, &v) != nil {
-		return false, []string{"the schema is no JSON"}
+// strictDepth is how deep objects may nest in strict mode.
+const strictDepth = 10
+
+// strictKeywords are the keywords that strict mode is known to carry. OpenAI's documents disagree on lengths, pattern,
+// format, bounds and item counts, so those count as not carried.
+var strictKeywords = []string{"$schema", "$defs", "definitions", "$ref", "type", "properties", "required",
+	"additionalProperties", "items", "enum", "const", "anyOf", "title", "description"}
+
+// FitsStrict reports whether a schema already fits OpenAI's strict subset, and every reason why it does not, by JSON
+// pointer. One that does not goes out whole with strict: false and is never rewritten: a property that is made required
+// and nullable is answered with null where nothing was meant (providers.md, "Which schemas survive").
+func FitsStrict(schema []byte) (bool, []string) {
+	root, ok := provider.Parse(schema)
+	if !ok || root.Kind() != provider.Object {
+		return false, []string{"the schema is not a JSON object"}
 	}
-	root, ok := v.(map[string]any)
-	if !ok || root["type"] != "object" || root["anyOf"] != nil {
-		return false, []string{"the root is not an object schema without anyOf"}
+	w := strictWalk{root: root}
+	if kind, _ := root.Get("type").Text(); kind != "object" {
+		w.add("", "the root is not of type object")
 	}
-	var why []string
-	strict("", v, &why)
-	slices.Sort(why)
-	return len(why) == 0, why
+	if root.Get("anyOf").Kind() != provider.Absent {
+		w.add("", "the root has anyOf")
+	}
+	w.schema("", root, 1)
+	return len(w.reasons) == 0, w.reasons
 }
 
-// strictKeywords are the keywords that strict mode is known to carry.
-var strictKeywords = map[string]bool{"$schema": true, "$defs": true, "$ref": true, "type": true, "properties": true, "required": true,
-	"additionalProperties": true, "items": true, "enum": true, "const": true, "anyOf": true, "title": true, "description": true}
+type strictWalk struct {
+	root    provider.Value
+	reasons []string
+}
 
-func strict(at string, v any, why *[]string) {
-	s, ok := v.(map[string]any)
-	if !ok {
-		*why = append(*why, at+": not an object schema")
+func (w *strictWalk) add(at, what string) {
+	if at == "" {
+		at = "/"
+	}
+	w.reasons = append(w.reasons, at+": "+what)
+}
+
+func (w *strictWalk) schema(at string, s provider.Value, depth int) {
+	switch {
+	case s.Kind() != provider.Object:
+		w.add(at, "is not an object schema")
+		return
+	case depth > strictDepth:
+		w.add(at, fmt.Sprintf("is nested deeper than %d levels", strictDepth))
 		return
 	}
-	for k := range s {
-		if !strictKeywords[k] {
-			*why = append(*why, fmt.Sprintf("%s/%s: strict mode does not carry it", at, k))
+	for key := range s.Members() {
+		if name, _ := key.Text(); !slices.Contains(strictKeywords, name) {
+			w.add(at+"/"+escape(name), "strict mode does not carry this keyword")
 		}
 	}
-	if s["type"] == "object" || s["properties"] != nil {
-		strictObject(at, s, why)
+	w.shape(at, s)
+	w.below(at, s, depth)
+}
+
+// shape checks one schema without those below it.
+func (w *strictWalk) shape(at string, s provider.Value) {
+	if ref := s.Get("$ref"); ref.Kind() != provider.Absent {
+		w.reference(at, s, ref)
+		return
 	}
-	for _, k := range []string{"properties", "$defs"} {
-		sub, _ := s[k].(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(sub)) {
-			strict(at+"/"+k+"/"+name, sub[name], why)
-		}
+	if !s.Get("type").Present() && !s.Get("anyOf").Present() {
+		w.add(at, "has neither type nor anyOf")
 	}
-	if items, ok := s["items"]; ok {
-		strict(at+"/items", items, why)
+	if isObject(s) {
+		w.object(at, s)
 	}
-	any, _ := s["anyOf"].([]any)
-	for i, b := range any {
-		strict(fmt.Sprintf("%s/anyOf/%d", at, i), b, why)
+	if hasType(s, "array") && s.Get("items").Kind() != provider.Object {
+		w.add(at, "is an array without an items schema")
 	}
 }
 
-func strictObject(at string, s map[string]any, why *[]string) {
-	if s["additionalProperties"] != false {
-		*why = append(*why, at+": additionalProperties is not false")
+func (w *strictWalk) reference(at string, s, ref provider.Value) {
+	target, _ := ref.Text()
+	if target != "#" && !w.resolves(target) {
+		w.add(at+"/$ref", "does not name a definition of this schema")
 	}
-	required, _ := s["required"].([]any)
-	props, _ := s["properties"].(map[string]any)
-	for name := range props {
-		if !slices.Contains(required, any(name)) {
-			*why = append(*why, fmt.Sprintf("%s/properties/%s: not in required", at, name))
+	for key := range s.Members() {
+		if name, _ := key.Text(); name != "$ref" && at != "" {
+			w.add(at+"/"+escape(name), "stands beside $ref")
 		}
 	}
+}
+
+func (w *strictWalk) resolves(target string) bool {
+	for _, under := range []string{"$defs", "definitions"} {
+		if name, ok := strings.CutPrefix(target, "#/"+under+"/"); ok {
+			name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+			return w.root.Get(under).Get(name).Kind() == provider.Object
+		}
+	}
+	return false
+}
+
+func isObject(s provider.Value) bool {
+	return hasType(s, "object") || s.Get("properties").Present()
+}
+
+func hasType(s provider.Value, name string) bool {
+	kinds := s.Get("type")
+	if word, ok := kinds.Text(); ok {
+		return word == name
+	}
+	for kind := range kinds.Elements() {
+		if word, _ := kind.Text(); word == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *strictWalk) object(at string, s provider.Value) {
+	if string(s.Get("additionalProperties").Raw()) != "false" {
+		w.add(at, "additionalProperties is not false")
+	}
+	var required []string
+	for element := range s.Get("required").Elements() {
+		name, _ := element.Text()
+		required = append(required, name)
+	}
+	for key := range s.Get("properties").Members() {
+		if name, _ := key.Text(); !slices.Contains(required, name) {
+			w.add(at+"/properties/"+escape(name), "is not in required")
+		}
+	}
+}
+
+func (w *strictWalk) below(at string, s provider.Value, depth int) {
+	for _, keyword := range []string{"properties", "$defs", "definitions"} {
+		step := depth + 1
+		if at == "" && keyword != "properties" {
+			step = depth
+		}
+		for key, sub := range s.Get(keyword).Members() {
+			name, _ := key.Text()
+			w.schema(at+"/"+keyword+"/"+escape(name), sub, step)
+		}
+	}
+	if items := s.Get("items"); items.Kind() != provider.Absent {
+		w.schema(at+"/items", items, depth+1)
+	}
+	i := 0
+	for branch := range s.Get("anyOf").Elements() {
+		w.schema(fmt.Sprintf("%s/anyOf/%d", at, i), branch, depth+1)
+		i++
+	}
+}
+
+func escape(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// memo remembers what is costly to know of a schema. A process has few schemas and sends each many times.
+type memo struct {
+	mu    sync.Mutex
+	known map[string]schemaFacts
+}
+
+type schemaFacts struct{ wellFormed, strict bool }
+
+// memoSize bounds the memo; when it is full it starts anew.
+const memoSize = 64
+
+func (m *memo) of(schema []byte) schemaFacts {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if facts, ok := m.known[string(schema)]; ok {
+		return facts
+	}
+	facts := schemaFacts{wellFormed: wellFormed(schema, provider.Object)}
+	facts.strict, _ = FitsStrict(schema)
+	if m.known == nil || len(m.known) >= memoSize {
+		m.known = make(map[string]schemaFacts, memoSize)
+	}
+	m.known[string(schema)] = facts
+	return facts
 }

@@ -1,0 +1,191 @@
+package openai
+
+import (
+	"strings"
+
+	"emend/engine/provider"
+	"emend/schemas"
+)
+
+// usageNames are the fields with a name of their own. A total is left out: nobody must add it to its parts.
+var usageNames = provider.Names{
+	"prompt_tokens": provider.Input, "completion_tokens": provider.Output, "total_tokens": provider.Skip,
+	"prompt_tokens_details.cached_tokens":        provider.Cached,
+	"prompt_tokens_details.cache_write_tokens":   provider.CacheWritten,
+	"completion_tokens_details.reasoning_tokens": provider.Reasoning,
+}
+
+// envelope holds the members of a reply that matter.
+type envelope struct {
+	model, choices, usage, fault provider.Value
+}
+
+// Read turns a reply into a candidate or a *provider.Error.
+func (d *Dialect) Read(ep *provider.Endpoint, r *provider.Reply) (*provider.Response, error) {
+	if !r.OK() {
+		return nil, readStatus(ep, r)
+	}
+	resp, bad := read(ep, r)
+	if bad != nil {
+		bad.Backend, bad.Status = ep.Backend, r.Status
+		return nil, bad
+	}
+	return resp, nil
+}
+
+// readStatus keeps what a failed call reported of its usage.
+func readStatus(ep *provider.Endpoint, r *provider.Reply) *provider.Error {
+	bad := provider.StatusError(r)
+	bad.Backend = ep.Backend
+	if body, ok := provider.Parse(r.Body); ok {
+		bad.Tokens = provider.Usage(body.Get("usage"), usageNames)
+	}
+	return bad
+}
+
+func read(ep *provider.Endpoint, r *provider.Reply) (*provider.Response, *provider.Error) {
+	body, bad := provider.Envelope(r)
+	if bad != nil {
+		return nil, bad
+	}
+	env := split(body)
+	tokens := provider.Usage(env.usage, usageNames)
+	if env.fault.Filled() {
+		return nil, faulty(r, tokens, "error", env.fault)
+	}
+	if env.choices.Kind() != provider.Array {
+		return nil, provider.Malformed(r, tokens, "choices is "+env.choices.Kind().String())
+	}
+	first := env.choices.First()
+	if first.Kind() == provider.Absent {
+		return nil, provider.Malformed(r, tokens, "choices is empty")
+	}
+	resp, bad := readChoice(ep, r, first, tokens)
+	if bad != nil {
+		return nil, bad
+	}
+	resp.Model, _ = env.model.Text()
+	resp.Tokens = tokens
+	return resp, nil
+}
+
+func split(body provider.Value) (env envelope) {
+	for name, v := range body.Members() {
+		switch string(name.Raw()) {
+		case `"model"`:
+			env.model = v
+		case `"choices"`:
+			env.choices = v
+		case `"usage"`:
+			env.usage = v
+		case `"error"`:
+			env.fault = v
+		}
+	}
+	return env
+}
+
+// faulty is a 2xx that carries an error: its code is named, its text is detail.
+func faulty(r *provider.Reply, tokens *schemas.Tokens, field string, fault provider.Value) *provider.Error {
+	bad := provider.Malformed(r, tokens, "a 2xx reply whose "+field+" is set")
+	bad.Code = provider.FaultCode(fault)
+	if bad.Code != "" {
+		bad.Reason += " (" + bad.Code + ")"
+	}
+	return bad
+}
+
+func readChoice(ep *provider.Endpoint, r *provider.Reply, choice provider.Value, tokens *schemas.Tokens) (*provider.Response, *provider.Error) {
+	message := choice.Get("message")
+	finish := finishWord(choice.Get("finish_reason"))
+	if bad := stopped(message, finish, tokens); bad != nil {
+		return nil, bad
+	}
+	if fault := choice.Get("error"); fault.Filled() {
+		return nil, faulty(r, tokens, "choices[0].error", fault)
+	}
+	if finish == "error" {
+		return nil, provider.Malformed(r, tokens, "choices[0].finish_reason is error: the provider says that the generation failed")
+	}
+	if message.Kind() != provider.Object {
+		return nil, provider.Malformed(r, tokens, "choices[0].message is "+message.Kind().String())
+	}
+	text, ok := message.Get("content").Text()
+	if !ok {
+		text, ok = joined(ep, message.Get("content"))
+	}
+	if !ok {
+		return nil, provider.Malformed(r, tokens, noContent(message, finish))
+	}
+	return &provider.Response{Text: text, Finish: common(finish), ProviderFinish: finish}, nil
+}
+
+// finishWord returns the provider's word, "" if it gave none or an odd one.
+func finishWord(v provider.Value) string {
+	word, _ := v.Text()
+	return provider.Code(word)
+}
+
+// finishes maps the words of OpenAI and of servers that speak its wire; any other word is FinishOther, none is none.
+var finishes = map[string]string{"": "", "stop": provider.FinishStop, "eos": provider.FinishStop, "end_turn": provider.FinishStop,
+	"length": provider.FinishLength, "max_tokens": provider.FinishLength, "model_length": provider.FinishLength,
+	"tool_calls": provider.FinishTool, "function_call": provider.FinishTool}
+
+func common(finish string) string {
+	if word, ok := finishes[finish]; ok {
+		return word
+	}
+	return provider.FinishOther
+}
+
+// stopped is a refusal or a filter: text beside either is no candidate (design section 9).
+func stopped(message provider.Value, finish string, tokens *schemas.Tokens) *provider.Error {
+	if refusal, ok := message.Get("refusal").Text(); ok && strings.TrimSpace(refusal) != "" {
+		return &provider.Error{Kind: provider.KindRefused, Tokens: tokens, Detail: provider.Detail(refusal),
+			Reason: "the model refused: choices[0].message.refusal is set"}
+	}
+	if finish == "content_filter" {
+		return &provider.Error{Kind: provider.KindFiltered, Tokens: tokens, Reason: "choices[0].finish_reason is content_filter"}
+	}
+	return nil
+}
+
+// joined concatenates the text parts of a content array, if the endpoint wants that. A part of any other type makes the
+// whole no candidate.
+func joined(ep *provider.Endpoint, content provider.Value) (string, bool) {
+	if content.Kind() != provider.Array || ep.Word(optContentParts) != "join" {
+		return "", false
+	}
+	var all strings.Builder
+	n := 0
+	for part := range content.Elements() {
+		kind, _ := part.Get("type").Text()
+		text, ok := part.Get("text").Text()
+		if kind != "text" || !ok {
+			return "", false
+		}
+		all.WriteString(text)
+		n++
+	}
+	return all.String(), n > 0
+}
+
+// instead are the fields in which servers leave what should stand in content. It is named, never adopted.
+var instead = []string{"reasoning_content", "reasoning", "reasoning_details", "tool_calls", "function_call", "audio", "parsed"}
+
+func noContent(message provider.Value, finish string) string {
+	content := message.Get("content")
+	why := "choices[0].message.content is " + content.Kind().String()
+	if content.Kind() == provider.Array {
+		why += ` of parts (options.content_parts: join would join text parts)`
+	}
+	for _, name := range instead {
+		if message.Get(name).Filled() {
+			why += "; " + name + " is populated instead"
+		}
+	}
+	if finishes[finish] == provider.FinishLength {
+		why += "; the token limit was reached before any content"
+	}
+	return why
+}
