@@ -1,0 +1,81 @@
+package prompts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Secret says where a credential is: in an environment variable or in a file. Its value is never part of a snapshot.
+type Secret struct {
+	Env  string `yaml:"env"`
+	File string `yaml:"file"`
+}
+
+// IsZero reports that no credential is meant.
+func (s Secret) IsZero() bool { return s == Secret{} }
+
+// maxSecret bounds the file of a credential.
+const maxSecret = 64 << 10
+
+// Resolve reads the credential now. Its error names the variable or the file, never the value.
+func (s Secret) Resolve(ctx context.Context) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if s.Env != "" {
+		return sound(os.Getenv(s.Env), "environment variable "+s.Env, "set it where the worker runs")
+	}
+	if s.File == "" {
+		return "", errors.New("the credential has neither env nor file")
+	}
+	text, err := readSecret(s.File)
+	if err != nil {
+		return "", err
+	}
+	return sound(strings.TrimRight(text, "\r\n"), "file "+s.File, "write the credential into it")
+}
+
+func readSecret(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("credential: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	if err != nil {
+		return "", fmt.Errorf("credential: %w", err)
+	}
+	if len(b) > maxSecret {
+		return "", fmt.Errorf("credential: file %s has more than %d bytes; it should hold the credential alone", name, maxSecret)
+	}
+	return string(b), nil
+}
+
+// sound refuses a value that no header can carry.
+func sound(v, where, hint string) (string, error) {
+	if v == "" {
+		return "", fmt.Errorf("credential: %s is empty or not set; %s", where, hint)
+	}
+	if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", fmt.Errorf("credential: %s holds control characters or several lines; it must be one line", where)
+	}
+	return v, nil
+}
+
+// Value is a header's value: a literal, or the place of a secret.
+type Value struct {
+	Literal string
+	Secret  Secret
+}
+
+// Resolve returns the literal, or reads the secret.
+func (v Value) Resolve(ctx context.Context) (string, error) {
+	if v.Secret.IsZero() {
+		return v.Literal, nil
+	}
+	return v.Secret.Resolve(ctx)
+}

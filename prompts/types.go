@@ -1,0 +1,220 @@
+package prompts
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"emend/schemas"
+)
+
+// Words of a backend and a queue.
+const (
+	// OnTroubleWait hands a run back while its backend is in trouble; OnTroubleFail settles it as failed at once.
+	OnTroubleWait = "wait"
+	OnTroubleFail = "fail"
+	// NativeAuto sends a schema as the provider's native constraint, NativeNone never does, NativeRequire refuses a
+	// schema that the provider's strict subset cannot carry.
+	NativeAuto    = "auto"
+	NativeNone    = "none"
+	NativeRequire = "require"
+	// What a queue lets its requesters set.
+	AllowMessages = "messages"
+	AllowSettings = "settings"
+	AllowOutput   = "output"
+	AllowProfile  = "profile"
+)
+
+// MaxTransientRetries bounds the extra attempts per generation, MaxRepairAttempts the corrective calls (seed 000).
+const (
+	MaxTransientRetries = 10
+	MaxRepairAttempts   = 3
+)
+
+// Config is emend.yaml.
+type Config struct {
+	NATS     NATS               `yaml:"nats"`
+	Keep     Keep               `yaml:"keep"`
+	Backends map[string]Backend `yaml:"backends"`
+	// Queues by name; a configuration without any has one named default.
+	Queues   map[string]Queue   `yaml:"queues"`
+	Profiles map[string]Profile `yaml:"profiles"`
+	// QueueTTL bounds how long a run may wait from its publication.
+	QueueTTL Duration `yaml:"queue_ttl"`
+	// TransientRetries are extra attempts per generation; nil means the default, 0 none.
+	TransientRetries *int     `yaml:"transient_retries"`
+	DrainTimeout     Duration `yaml:"drain_timeout"`
+	// CatalogGrace is how long a run with an unknown prompt, version or profile waits for a newer catalog.
+	CatalogGrace Duration `yaml:"catalog_grace"`
+	// MaxStarts is how many unclean starts a run may have before it is abandoned.
+	MaxStarts int `yaml:"max_starts"`
+	Log       Log `yaml:"log"`
+}
+
+// BackendNames lists the backends, sorted.
+func (c Config) BackendNames() []string { return slices.Sorted(maps.Keys(c.Backends)) }
+
+// QueueNames lists the queues, sorted.
+func (c Config) QueueNames() []string { return slices.Sorted(maps.Keys(c.Queues)) }
+
+// NATS says how to reach NATS, and under which names.
+type NATS struct {
+	URL string `yaml:"url"`
+	// Context is a context of the nats CLI; it takes the place of URL and the credentials.
+	Context string `yaml:"context"`
+	// Creds, CA, Cert and Key are file paths.
+	Creds string `yaml:"creds"`
+	CA    string `yaml:"ca"`
+	Cert  string `yaml:"cert"`
+	Key   string `yaml:"key"`
+	// Space is the first token of every subject.
+	Space    string `yaml:"space"`
+	Domain   string `yaml:"domain"`
+	Replicas int    `yaml:"replicas"`
+	// SingleReplica says that one replica on a clustered server is meant.
+	SingleReplica bool `yaml:"single_replica"`
+	// Inboxes are the subjects that a reply may go to.
+	Inboxes []string `yaml:"inboxes"`
+}
+
+// Keep bounds what the streams hold.
+type Keep struct {
+	Results   Duration `yaml:"results"`
+	Events    Duration `yaml:"events"`
+	EventsMax Size     `yaml:"events_max"`
+	RunsMax   Size     `yaml:"runs_max"`
+	Dead      Duration `yaml:"dead"`
+}
+
+// Log says what the worker logs.
+type Log struct {
+	// Level is debug, info, warn or error.
+	Level string `yaml:"level"`
+	// Format is auto (text on a terminal, JSON elsewhere), text or json.
+	Format string `yaml:"format"`
+}
+
+// Backend is one model endpoint under a name of the operator's choice.
+type Backend struct {
+	// Name is its key in Config.Backends; it is set when a snapshot is made.
+	Name    string `yaml:"-"`
+	Dialect string `yaml:"dialect"`
+	URL     string `yaml:"url"`
+	// Key is the credential's place; a zero one sends none.
+	Key Secret `yaml:"key"`
+	// KeyHeader carries the key; "" means "Authorization: Bearer KEY".
+	KeyHeader string           `yaml:"key_header"`
+	Headers   map[string]Value `yaml:"headers"`
+	// Permits bounds the calls under way, Admitted the runs that hold a place; 0 is no bound.
+	Permits  int `yaml:"permits"`
+	Admitted int `yaml:"admitted"`
+	// CallTimeout bounds one provider call and is never retried.
+	CallTimeout Duration `yaml:"call_timeout"`
+	OnTrouble   string   `yaml:"on_trouble"`
+	Native      string   `yaml:"native"`
+	// ExtraStatuses are retried besides 429, 500, 502, 503 and 504.
+	ExtraStatuses []int `yaml:"extra_statuses"`
+	// MaxBody bounds a reply.
+	MaxBody Size `yaml:"max_body"`
+	// Options are the dialect's own.
+	Options map[string]any `yaml:"options"`
+}
+
+// Queue is a token of run and result subjects, with its share and its permissions.
+type Queue struct {
+	Weight   int `yaml:"weight"`
+	InFlight int `yaml:"in_flight"`
+	// Allow lists what a request may set; nil allows everything, an empty list nothing.
+	Allow []string `yaml:"allow"`
+}
+
+// Allows reports whether requests of this queue may set what, one of the Allow constants.
+func (q Queue) Allows(what string) bool { return q.Allow == nil || slices.Contains(q.Allow, what) }
+
+// Profile is a backend, a model and its settings, under a name.
+type Profile struct {
+	Backend  string           `yaml:"backend"`
+	Model    string           `yaml:"model"`
+	Settings schemas.Settings `yaml:"settings"`
+	// CallTimeout replaces the backend's; 0 leaves it.
+	CallTimeout Duration `yaml:"call_timeout"`
+}
+
+// Prompt is one version of a prompt definition.
+type Prompt struct {
+	// ID and Version come from the file's name, <id>@<version>.yaml.
+	ID      string `yaml:"-"`
+	Version int    `yaml:"-"`
+	// File is where it was read, "" for one made by a program.
+	File        string           `yaml:"-"`
+	Description string           `yaml:"description"`
+	Profile     string           `yaml:"profile"`
+	Inputs      map[string]Input `yaml:"inputs"`
+	Messages    []Template       `yaml:"messages"`
+	Output      Output           `yaml:"output"`
+	Settings    schemas.Settings `yaml:"settings"`
+	// TransientRetries replaces the configuration's; nil leaves it.
+	TransientRetries *int   `yaml:"transient_retries"`
+	Tests            []Test `yaml:"tests"`
+}
+
+// Input is one declared input of a prompt.
+type Input struct {
+	// Max bounds its JSON text in bytes (a string's text without quotes); 0 leaves the default.
+	Max Size `yaml:"max"`
+	// Default is a JSON value; an input without one is required unless Required says otherwise.
+	Default     json.RawMessage `yaml:"default"`
+	Required    *bool           `yaml:"required"`
+	Description string          `yaml:"description"`
+}
+
+// Needed reports whether a request must give the input.
+func (i Input) Needed() bool {
+	if i.Required != nil {
+		return *i.Required
+	}
+	return i.Default == nil
+}
+
+// Template is one message of a prompt before it is rendered.
+type Template struct {
+	// Role is developer, system, user or assistant.
+	Role string
+	// Text is a template: {{ .name }}, if, range.
+	Text string
+	// Cache is a prompt-cache lifetime; 0 asks for nothing.
+	Cache Duration
+}
+
+// Output is a prompt's output contract.
+type Output struct {
+	// Mode is none (the default), basic, json or json_schema.
+	Mode   string    `yaml:"mode"`
+	Schema SchemaRef `yaml:"schema"`
+	// RepairAttempts is the number of corrective calls, 0 to 3.
+	RepairAttempts int `yaml:"repair_attempts"`
+	// DuplicateKeys is reject or last_wins.
+	DuplicateKeys string `yaml:"duplicate_keys"`
+	// OnExhausted is return or fail.
+	OnExhausted string `yaml:"on_exhausted"`
+}
+
+// SchemaRef is a JSON Schema: the name of a file beside the prompts, or the schema itself.
+type SchemaRef struct {
+	File   string
+	Inline json.RawMessage
+}
+
+// Test is an example of a prompt: inputs, the model's answers in order, and what comes of it.
+type Test struct {
+	Name    string                     `yaml:"name"`
+	Inputs  map[string]json.RawMessage `yaml:"inputs"`
+	Answers []string                   `yaml:"answers"`
+	Expect  Expect                     `yaml:"expect"`
+}
+
+// Expect is the outcome that a test asserts; a zero field asserts nothing.
+type Expect struct {
+	Status string `yaml:"status"`
+	Calls  int    `yaml:"calls"`
+}
