@@ -74,16 +74,24 @@ func (g *gate) costs(s *jsonschema.Schema) {
 	}
 }
 
-// check is the entry check.
+// check is the entry check. A failure costs as much again as the visit: its path is kept.
 func (g *gate) check(v any) error {
 	g.m.charge(g.m.visit + g.static + g.size(v))
+	err := g.holds(v)
+	if err != nil {
+		g.m.charge(g.m.visit)
+	}
+	return err
+}
+
+func (g *gate) holds(v any) error {
 	if g.types != nil && !g.hasType(v) {
 		return &entryFault{"type", typeName(v)}
 	}
-	if g.isFixed && string(g.canon(v)) != g.fixed {
+	if g.isFixed && string(g.m.canon(v)) != g.fixed {
 		return &entryFault{"const", ""}
 	}
-	if g.allowed != nil && !g.allowed[string(g.canon(v))] {
+	if g.allowed != nil && !g.allowed[string(g.m.canon(v))] {
 		return &entryFault{"enum", ""}
 	}
 	if g.format != nil {
@@ -104,15 +112,14 @@ func (g *gate) size(v any) int64 {
 	case json.Number:
 		if g.numeric > 0 {
 			_, digits, exp := decimal(string(v))
-			return g.numeric + int64(len(digits)+max(exp, -exp))*g.numeric/16
+			size := int64(len(digits) + max(exp, -exp))
+			return g.numeric + size/4 + size*(g.numeric-10)/1024
 		}
 	}
 	return 0
 }
 
 // canon renders v in the meter's buffer and charges for it.
-func (g *gate) canon(v any) []byte { return g.m.canon(v) }
-
 func (m *meter) canon(v any) []byte {
 	m.key = appendCanon(m.key[:0], v)
 	m.charge(int64(len(m.key)) / 8)

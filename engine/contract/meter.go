@@ -15,7 +15,7 @@ var ErrBudget = errors.New("the text cannot be judged within the work budget; si
 	"patterns, or ask for a smaller answer")
 
 // budget is the work that one verdict may take, in units of about 100 ns on a slow core.
-const budget = 12_000_000
+const budget = 8_000_000
 
 // meter counts the work of one verdict. It belongs to one compiled schema, which judges one text at a time; above the
 // budget it panics with ErrBudget, which Judge recovers.

@@ -3,7 +3,9 @@ package contract
 import (
 	"errors"
 	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -23,27 +25,51 @@ func (s *schema) compileError(err error) error {
 			return s.metaError(meta.URL, v)
 		}
 	}
+	if lost, ok := errors.AsType[*jsonschema.JSONPointerNotFoundError](err); ok {
+		return s.lostError(lost.URL)
+	}
+	if lost, ok := errors.AsType[*jsonschema.AnchorNotFoundError](err); ok {
+		return s.lostError(lost.Reference)
+	}
 	return refuse(nil, "", "%s; correct the schema", strings.ReplaceAll(err.Error(), base, ""))
 }
 
 // refError names the reference that leads out of the schema.
 func (s *schema) refError(address string) error {
-	best, ref := []string(nil), address
-	s.eachRef(s.doc, nil, func(tokens []string, value string) bool {
+	return s.atRef(address, "the reference %q leads out of the schema and nothing is loaded; copy its target into $defs "+
+		"and point there", func(value string) bool {
 		target, _, _ := strings.Cut(value, "#")
-		if target == "" || !strings.HasSuffix(address, strings.TrimLeft(target, "./")) {
+		return target != "" && strings.HasSuffix(address, strings.TrimLeft(target, "./"))
+	})
+}
+
+// lostError names the reference whose target is not in the schema.
+func (s *schema) lostError(address string) error {
+	_, lost, _ := strings.Cut(address, "#")
+	return s.atRef("#"+lost, "the target of the reference %q is not found in the schema; define it or correct the "+
+		"reference", func(value string) bool {
+		_, fragment, _ := strings.Cut(value, "#")
+		plain, err := url.PathUnescape(fragment)
+		want, wantErr := url.PathUnescape(lost)
+		return err == nil && wantErr == nil && plain == want
+	})
+}
+
+// atRef refuses the first reference that wanted picks; format takes its text, or address if there is none.
+func (s *schema) atRef(address, format string, wanted func(string) bool) error {
+	var at []string
+	s.eachRef(s.doc, nil, func(tokens []string, value string) bool {
+		if !wanted(value) {
 			return false
 		}
-		best, ref = tokens, value
+		at, address = tokens, value
 		return true
 	})
-	if best == nil {
-		return refuse(nil, "$ref", "the reference %q leads out of the schema and nothing is loaded; copy its target "+
-			"into $defs and point there", excerpt(ref))
+	if at == nil {
+		return refuse(nil, "$ref", format, excerpt(address))
 	}
-	last := len(best) - 1
-	return refuse(best[:last], best[last], "the reference %q leads out of the schema and nothing is loaded; copy its "+
-		"target into $defs and point there", excerpt(ref))
+	last := len(at) - 1
+	return refuse(at[:last], at[last], format, excerpt(address))
 }
 
 // eachRef calls f for every string under $ref and its like, until f returns true.
@@ -61,8 +87,8 @@ func (s *schema) eachRef(v any, tokens []string, f func([]string, string) bool) 
 			}
 		}
 	case []any:
-		for _, item := range v {
-			if s.eachRef(item, tokens, f) {
+		for i, item := range v {
+			if s.eachRef(item, append(slices.Clone(tokens), strconv.Itoa(i)), f) {
 				return true
 			}
 		}
