@@ -208,7 +208,7 @@ func (m *model) busy(t *rapid.T, s Stats) {
 	bound := m.limits.Permits
 	if s.State.Phase == Slow {
 		bound = s.State.Limit
-		if m.limits.Permits > 0 && bound >= m.limits.Permits && m.limits.Permits > 1 {
+		if m.limits.Permits > 1 && bound >= m.limits.Permits {
 			t.Fatalf("slow at %d of %d", bound, m.limits.Permits)
 		}
 	}

@@ -155,24 +155,25 @@ func (t *trouble) start(load int) {
 // failed narrows the gate, and closes it when narrowing does not help or the provider asks for it.
 func (t *trouble) failed(o Outcome, p Phase, old bool, load int) {
 	lowest := p == Slow && t.limit == 1 && !old
-	t.start(load)
 	t.cause, t.wins = o.Cause, 0
 	if t.fails++; !old {
+		t.start(load)
 		t.limit = max(t.limit/2, 1)
 		t.cuts++
 	}
 	switch {
 	case o.Kind == Account:
-		t.pause(max(accountPause, o.RetryAfter))
+		t.pause(max(accountPause, o.RetryAfter), load)
 	case o.RetryAfter > 0:
-		t.pause(o.RetryAfter)
+		t.pause(o.RetryAfter, load)
 	case p == Probing, lowest, t.fails >= closeAfter:
-		t.pause(min(closeMin<<min(t.closes, 10), closeMax))
+		t.pause(min(closeMin<<min(t.closes, 10), closeMax), load)
 		t.closes++
 	}
 }
 
-func (t *trouble) pause(d time.Duration) {
+func (t *trouble) pause(d time.Duration, load int) {
+	t.start(load)
 	t.until, t.prober, t.fails = time.Now().Add(d), nil, 0
 	t.cuts++
 }

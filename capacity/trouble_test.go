@@ -151,6 +151,24 @@ func TestABurstHalvesOnce(t *testing.T) {
 	})
 }
 
+// TestAnOldFailureStartsNoTrouble: the gate had trouble and is over it; what fails now began before.
+func TestAnOldFailureStartsNoTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gate(t, Limits{Permits: 2, Trouble: true})
+		old := admit(t, g)
+		g.Report(down)
+		g.Report(ok)
+		old.Report(down)
+		if show(g) != "open" || g.Stats().State.Cause != "" {
+			t.Error(show(g))
+		}
+		old.Report(after(down, time.Second))
+		if show(g) != "closed 1s 503" {
+			t.Error(show(g))
+		}
+	})
+}
+
 func TestSlowBoundsThePermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gate(t, Limits{Permits: 4, Trouble: true})
