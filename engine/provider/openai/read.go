@@ -120,10 +120,13 @@ func readChoice(ep *provider.Endpoint, r *provider.Reply, choice provider.Value,
 	return &provider.Response{Text: text, Finish: common(finish), ProviderFinish: finish}, nil
 }
 
-// finishWord returns the provider's word, "" if it gave none or an odd one.
+// finishWord returns the provider's word, "" if it gave none. One that is no word is not repeated.
 func finishWord(v provider.Value) string {
 	word, _ := v.Text()
-	return provider.Code(word)
+	if word != "" && provider.Code(word) == "" {
+		return provider.FinishOther
+	}
+	return word
 }
 
 // finishes maps the words of OpenAI and of servers that speak its wire; any other word is FinishOther, none is none.
