@@ -19,13 +19,19 @@ func WithBackend(name string, b Backend) Option { return func(c *Config) { c.Bac
 func WithProfile(name string, p Profile) Option { return func(c *Config) { c.Profiles[name] = p } }
 
 // LoadDir loads the definitions of a folder.
-func LoadDir(dir string, opts ...Option) (*Snapshot, error) { return nil, errors.New("prompts: not built") }
+func LoadDir(dir string, opts ...Option) (*Snapshot, error) {
+	return nil, errors.New("prompts: not built")
+}
 
 // LoadFS loads the definitions of a file system, such as an embed.FS.
-func LoadFS(fsys fs.FS, opts ...Option) (*Snapshot, error) { return nil, errors.New("prompts: not built") }
+func LoadFS(fsys fs.FS, opts ...Option) (*Snapshot, error) {
+	return nil, errors.New("prompts: not built")
+}
 
 // Check loads a folder for its faults alone.
-func Check(dir string, opts ...Option) (warnings []Problem, err error) { return nil, errors.New("prompts: not built") }
+func Check(dir string, opts ...Option) (warnings []Problem, err error) {
+	return nil, errors.New("prompts: not built")
+}
 
 // NewSnapshot checks and compiles definitions that a program made.
 func NewSnapshot(d Definitions) (*Snapshot, error) { return nil, errors.New("prompts: not built") }
