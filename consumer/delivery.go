@@ -29,6 +29,8 @@ type handler struct {
 	saved       *saved
 	engine      *engine.Engine
 	plan        *run.Plan
+	// answersBefore is how many runs the backend had answered here when this one started.
+	answersBefore uint64
 }
 
 // errPutDown and errCancelled are causes of a run's context: the worker drains, or somebody cancelled the run.
@@ -168,6 +170,7 @@ func (h *handler) execute(ctx context.Context, s run.State, replace uint64) {
 	ctx, forget := h.w.inflight.add(ctx, h.key)
 	defer forget()
 	s.Counts.Executions++
+	h.answersBefore = h.answers()
 	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Patience: patience, Allow: h.allowed,
 		Save: func(s run.State) error { return h.save(h.w.base, s) }})
 	switch {
@@ -240,7 +243,7 @@ const maxPutDowns = 4
 // wait hands back a run that met its backend's trouble, with its state.
 func (h *handler) wait(ctx context.Context, res run.Result) {
 	s, f := res.State, res.Failure
-	if !engine.IsClosed(f) && h.w.pool(h.backend).answeredSince(h.taken) {
+	if !engine.IsClosed(f) && h.answers() > h.answersBefore {
 		s.PutDowns++
 	}
 	back := HandBack{Delay: troubleDelay, Cause: engine.Cause(f)}
@@ -249,6 +252,14 @@ func (h *handler) wait(ctx context.Context, res run.Result) {
 		back.Cause = g.Cause
 	}
 	h.putDown(ctx, s, back)
+}
+
+// answers counts the runs that the backend answered in this process.
+func (h *handler) answers() uint64 {
+	if g := h.engine.Gate(h.backend); g != nil {
+		return g.Stats().Reports.Answered
+	}
+	return 0
 }
 
 const troubleDelay = 2 * time.Second

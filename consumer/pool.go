@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
-	"emend/capacity"
 	"emend/prompts"
 )
 
@@ -24,8 +22,6 @@ type pool struct {
 	done    chan *queue
 	active  int
 	running sync.WaitGroup
-	// answered is when the backend last answered a run of this worker, in unix nanoseconds.
-	answered atomic.Int64
 	// missing holds pulling back while a durable is made anew.
 	missing time.Time
 }
@@ -47,8 +43,6 @@ func newPool(w *Worker, b prompts.Backend, cfg prompts.Config) *pool {
 	p.done = make(chan *queue, p.places)
 	return p
 }
-
-func (p *pool) answeredSince(t time.Time) bool { return p.answered.Load() > t.UnixNano() }
 
 // run pulls until stop is done; runs that were started go on. It returns when nothing is pulled any more.
 func (p *pool) run(stop, work context.Context) error {
@@ -109,18 +103,11 @@ func (p *pool) free() int {
 	if time.Now().Before(p.missing) {
 		return 0
 	}
-	n := p.places - p.active - p.pulls.reserved()
-	g := p.w.engine.Load().Gate(p.backend)
-	if g == nil {
-		return n
-	}
-	switch s := g.State(); s.Phase {
-	case capacity.Closed:
-		return 0
-	case capacity.Probing:
-		n = min(n, 1-p.active-p.pulls.reserved())
-	case capacity.Slow:
-		n = min(n, s.Limit-p.active-p.pulls.reserved())
+	reserved := p.pulls.reserved()
+	n := p.places - p.active - reserved
+	if g := p.w.engine.Load().Gate(p.backend); g != nil {
+		// A run that was taken and is not yet admitted counts as much as one that is.
+		n = min(n, g.Free()+g.Stats().AdmittedInUse-p.active-reserved)
 	}
 	return n
 }

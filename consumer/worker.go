@@ -192,8 +192,6 @@ func (w *Worker) drain(putDown context.CancelCauseFunc) {
 
 func (w *Worker) stopping() bool { return w.draining.Load() }
 
-func (w *Worker) pool(backend string) *pool { return w.pools[backend] }
-
 func (w *Worker) limits() Limits {
 	cfg := w.engine.Load().Snapshot().Config()
 	return Limits{MaxStarts: cfg.MaxStarts, CatalogGrace: cfg.CatalogGrace.Std(), QueueTTL: cfg.QueueTTL.Std()}

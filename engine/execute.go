@@ -68,21 +68,28 @@ func (e *Engine) admitted(ctx context.Context, x Execution, obs observer) (run.R
 		return refuse(x.State, gateFailure(x.Plan.Backend, err)), nil
 	}
 	defer slot.Release()
-	fx := &effects{client: e.client(x.Plan.Backend), injected: e.injected != nil, plan: x.Plan, slot: slot, obs: obs,
+	fx := &effects{client: e.client(x.Plan), injected: e.injected != nil, plan: x.Plan, slot: slot, obs: obs,
 		patience: x.Patience, allow: x.Allow}
 	res, err := run.Drive(ctx, x.Plan, x.State, fx, x.Save)
 	if err == nil {
 		err = fx.denied
 	}
-	report(gate, res)
+	report(slot, res)
 	return res, err
 }
 
-func (e *Engine) client(backend string) LLMClient {
+// client is the injected one, or HTTP at the plan's backend with the profile's own time limit, if it has one.
+func (e *Engine) client(p *run.Plan) LLMClient {
 	if e.injected != nil {
 		return e.injected
 	}
-	return builtin{http: e.http, endpoint: e.endpoints[backend]}
+	endpoint := e.endpoints[p.Backend]
+	if t := e.snapshot.CallTimeout(p.Profile).Std(); p.Profile != "" && t != endpoint.Timeout {
+		own := *endpoint
+		own.Timeout = t
+		endpoint = &own
+	}
+	return builtin{http: e.http, endpoint: endpoint}
 }
 
 // refuse ends a run that was not admitted.
@@ -96,13 +103,13 @@ func refuse(s run.State, f run.Failure) run.Result {
 }
 
 // report tells the gate how the backend did, after the engine's own retries (design section 3, "Trouble").
-func report(gate *capacity.Gate, res run.Result) {
+func report(slot *capacity.Slot, res run.Result) {
 	f := res.Failure
 	switch {
 	case f == nil || f.Category == schemas.CategoryOutputInvalid:
-		gate.Report(capacity.Outcome{Kind: capacity.Answered})
+		slot.Report(capacity.Outcome{Kind: capacity.Answered})
 	case IsTrouble(f):
-		gate.Report(capacity.Outcome{Kind: troubleKind(f), RetryAfter: f.RetryAfter, Cause: Cause(f)})
+		slot.Report(capacity.Outcome{Kind: troubleKind(f), RetryAfter: f.RetryAfter, Cause: Cause(f)})
 	}
 }
 

@@ -111,7 +111,7 @@ func feedback(v contract.Verdict) string {
 				b.WriteString(cut(line, FeedbackLimit-noticeRoom-1) + "\n")
 				i++
 			}
-			if left := len(v.Findings) - i; left > 0 {
+			if left := len(v.Findings) - i + v.Omitted; left > 0 {
 				fmt.Fprintf(&b, "(%d more findings were left out)\n", left)
 			} else {
 				b.WriteString("(the rest of this finding was left out)\n")

@@ -64,7 +64,7 @@ func (j *Judged) Valid() bool { return j != nil && j.Class == contract.OK }
 
 // Verdict returns the form that package repair reads.
 func (j *Judged) Verdict() contract.Verdict {
-	return contract.Verdict{Class: j.Class, Findings: j.Findings, CutOff: j.CutOff, Value: j.Value}
+	return contract.Verdict{Class: j.Class, Findings: j.Findings, Omitted: j.Omitted, CutOff: j.CutOff, Value: j.Value}
 }
 
 // Failure is why a call or a run failed. Its texts are Emend's own words.

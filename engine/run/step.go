@@ -242,7 +242,7 @@ func cancelled(_ *Plan, s State, e Event) State {
 
 func voted(p *Plan, s State, e Event) State {
 	v := e.(Voted).Verdict
-	s.Judged = &Judged{Class: v.Class, Findings: v.Findings, CutOff: v.CutOff, Value: v.Value}
+	s.Judged = &Judged{Class: v.Class, Findings: v.Findings, Omitted: v.Omitted, CutOff: v.CutOff, Value: v.Value}
 	switch {
 	case v.Valid():
 		s.Phase, s.Status = Done, schemas.StatusSucceeded

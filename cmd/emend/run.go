@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"emend/consumer"
+	"emend/prompts"
+	"emend/schemas"
+	"emend/subjects"
+)
+
+// runCmd publishes a run, follows it live and prints its result.
+func (a *app) runCmd() *cobra.Command {
+	var f natsFlags
+	var o runOptions
+	c := &cobra.Command{Use: "run PROMPT [NAME=VALUE | NAME=@FILE]...", Short: "Publish a run, follow it live, print its result",
+		Long: "Publishes a run of PROMPT (\"id\" or \"id@version\"), shows its events and prints its result.\n" +
+			"An input's value is text; NAME=@FILE reads it from a file, NAME:=JSON takes any JSON value.",
+		Example: "  emend run extract-invoice document=@sample.txt\n  emend run classify --backend openai text='hello'",
+		Args:    cobra.MinimumNArgs(1), RunE: func(c *cobra.Command, args []string) error {
+			return a.publish(c.Context(), f, o, args)
+		}}
+	f.register(c)
+	c.Flags().StringVar(&o.dir, "dir", ".", "the working `FOLDER` that tells the prompt's backend")
+	c.Flags().StringVar(&o.backend, "backend", "", "the backend's `NAME` (default: the prompt's, from --dir)")
+	c.Flags().StringVar(&o.queue, "queue", "default", "the queue's `NAME`")
+	c.Flags().StringVar(&o.id, "id", "", "the run's `ID` (default: a new one)")
+	c.Flags().StringVar(&o.profile, "profile", "", "a profile in place of the prompt's")
+	c.Flags().DurationVar(&o.timeout, "timeout", 0, "give up waiting after this `TIME`; the run goes on")
+	return c
+}
+
+type runOptions struct {
+	dir, backend, queue, id, profile string
+	timeout                          time.Duration
+}
+
+func (a *app) publish(ctx context.Context, f natsFlags, o runOptions, args []string) error {
+	inputs, err := readInputs(args[1:])
+	if err != nil {
+		return err
+	}
+	req := schemas.Request{Prompt: args[0], Inputs: inputs, Profile: o.profile}
+	if o.backend == "" {
+		if o.backend, err = backendOf(o.dir, req); err != nil {
+			return err
+		}
+	}
+	if o.id == "" {
+		o.id = subjects.NewID()
+	}
+	body, err := schemas.Marshal(req)
+	if err != nil {
+		return err
+	}
+	client, nc, err := f.client(o.dir, "run")
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	ctx, cancel := within(ctx, o.timeout)
+	defer cancel()
+	k := consumer.Key{Queue: o.queue, ID: o.id}
+	watch := a.printEvent
+	if a.json {
+		watch = nil
+	}
+	r, err := client.Run(ctx, o.backend, k, body, watch)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return failed(fmt.Errorf("no result within %s; the run goes on: emend get %s --queue %s", o.timeout, o.id, o.queue))
+	case errors.Is(err, context.Canceled):
+		return failed(fmt.Errorf("interrupted; the run goes on: emend get %s --queue %s", o.id, o.queue))
+	case err != nil:
+		return failed(err)
+	}
+	return a.printResult(r)
+}
+
+// backendOf finds the backend that a prompt's profile names.
+func backendOf(dir string, req schemas.Request) (string, error) {
+	snap, err := prompts.LoadDir(dir)
+	if err != nil {
+		return "", fmt.Errorf("the prompt's backend is not known without definitions; give --backend, or --dir with a good folder: %w", err)
+	}
+	b, err := snap.BackendOf(req)
+	if err != nil {
+		return "", fmt.Errorf("%w; give --backend", err)
+	}
+	return b, nil
+}
+
+// readInputs reads NAME=VALUE, NAME=@FILE and NAME:=JSON.
+func readInputs(args []string) (map[string]json.RawMessage, error) {
+	out := map[string]json.RawMessage{}
+	for _, arg := range args {
+		name, value, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("input %q: write NAME=VALUE, NAME=@FILE or NAME:=JSON", short(arg))
+		}
+		raw, err := readInput(&name, value)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := out[name]; twice {
+			return nil, fmt.Errorf("input %q is given twice", name)
+		}
+		out[name] = raw
+	}
+	return out, nil
+}
+
+func readInput(name *string, value string) (json.RawMessage, error) {
+	if n, ok := strings.CutSuffix(*name, ":"); ok {
+		*name = n
+		if !json.Valid([]byte(value)) {
+			return nil, fmt.Errorf("input %q: the value after := is no JSON", n)
+		}
+		return json.RawMessage(value), nil
+	}
+	if path, ok := strings.CutPrefix(value, "@"); ok {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("input %q: %w", *name, err)
+		}
+		value = string(b)
+	}
+	return schemas.Marshal(value)
+}
+
+func short(s string) string {
+	if len(s) > 40 {
+		return s[:40] + "..."
+	}
+	return s
+}
