@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // appendCanon appends a form of v that is equal for values that JSON Schema calls equal, and for no others: 1, 1.0
@@ -43,39 +42,11 @@ func appendString(b []byte, s string) []byte {
 }
 
 func appendNumber(b []byte, lexeme string) []byte {
-	negative, digits, exp := decimal(lexeme)
+	n := parseNumber(lexeme)
 	b = append(b, '#')
-	if negative {
+	if n.negative {
 		b = append(b, '-')
 	}
-	b = append(append(b, digits...), 'e')
-	return append(strconv.AppendInt(b, int64(exp), 10), ';')
-}
-
-// decimal reads a JSON number as digits times ten to exp, digits without zeros at either end; zero is "", 0.
-func decimal(lexeme string) (negative bool, digits string, exp int) {
-	mantissa := strings.TrimPrefix(lexeme, "-")
-	negative = len(mantissa) < len(lexeme)
-	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
-		exp, _ = strconv.Atoi(strings.TrimPrefix(mantissa[i+1:], "+"))
-		mantissa = mantissa[:i]
-	}
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	digits = strings.TrimLeft(whole+fraction, "0")
-	exp -= len(fraction)
-	trimmed := strings.TrimRight(digits, "0")
-	exp += len(digits) - len(trimmed)
-	if trimmed == "" {
-		return false, "", 0
-	}
-	return negative, trimmed, exp
-}
-
-// isInteger reports whether a JSON number has no fraction: 1.0 is an integer.
-func isInteger(lexeme string) bool {
-	if !strings.ContainsAny(lexeme, ".eE") {
-		return true
-	}
-	_, _, exp := decimal(lexeme)
-	return exp >= 0
+	b = append(append(b, n.digits...), 'e')
+	return append(strconv.AppendInt(b, int64(n.exp), 10), ';')
 }

@@ -3,12 +3,10 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"regexp/syntax"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 // A gate stands at the entry of one compiled sub-schema. The library calls the format check of a sub-schema before
@@ -23,7 +21,7 @@ type gate struct {
 	format  func(any) error
 	static  int64 // cost of a visit whatever the value
 	perKey  int64 // cost for each key or item
-	numeric int64 // cost factor of a number's size
+	numeric bool  // the sub-schema has numeric keywords
 }
 
 // entryFault is a failed check of a gate; it travels as the error of a format.
@@ -67,11 +65,8 @@ func (g *gate) costs(s *jsonschema.Schema) {
 		g.static += 200
 	}
 	g.perKey = 1 + int64(len(s.PatternProperties))
-	for _, bound := range []*big.Rat{s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum, s.MultipleOf} {
-		if bound != nil {
-			g.numeric += 10 + int64(bound.Num().BitLen()+bound.Denom().BitLen())/32
-		}
-	}
+	g.numeric = s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil ||
+		s.MultipleOf != nil
 }
 
 // check is the entry check. A failure costs as much again as the visit: its path is kept.
@@ -110,13 +105,17 @@ func (g *gate) size(v any) int64 {
 	case map[string]any:
 		return int64(len(v)) * g.perKey
 	case json.Number:
-		if g.numeric > 0 {
-			_, digits, exp := decimal(string(v))
-			size := int64(len(digits) + max(exp, -exp))
-			return g.numeric + size/4 + size*(g.numeric-10)/1024
+		if g.numeric {
+			return numberCost(string(v))
 		}
 	}
 	return 0
+}
+
+// numberCost covers a division of the largest numbers that the scan lets through.
+func numberCost(lexeme string) int64 {
+	n := parseNumber(lexeme)
+	return 2 + int64(len(n.digits)+max(n.exp, -n.exp))/4
 }
 
 // canon renders v in the meter's buffer and charges for it.
@@ -165,63 +164,4 @@ func parseRegex(v any) error {
 	}
 	_, err := syntax.Parse(s, syntax.Perl)
 	return err
-}
-
-// extra takes over propertyNames, whose location the library overwrites, and uniqueItems.
-type extra struct {
-	m        *meter
-	location string
-	names    *jsonschema.Schema
-	unique   bool
-}
-
-// newExtra moves the two keywords of s into an extension, nil if s has neither.
-func newExtra(m *meter, s *jsonschema.Schema) jsonschema.SchemaExt {
-	e := &extra{m: m, location: s.Location, names: s.PropertyNames, unique: s.UniqueItems}
-	s.PropertyNames, s.UniqueItems = nil, false
-	if e.names == nil && !e.unique {
-		return nil
-	}
-	return e
-}
-
-// Validate implements jsonschema.SchemaExt.
-func (e *extra) Validate(ctx *jsonschema.ValidatorContext, v any) {
-	switch v := v.(type) {
-	case []any:
-		if e.unique {
-			e.items(ctx, v)
-		}
-	case map[string]any:
-		if e.names != nil {
-			e.keys(ctx, v)
-		}
-	}
-}
-
-func (e *extra) items(ctx *jsonschema.ValidatorContext, list []any) {
-	seen := make(map[string]int, len(list))
-	for i, item := range list {
-		key := e.m.canon(item)
-		e.m.charge(1)
-		if first, twice := seen[string(key)]; twice {
-			ctx.AddError(&kind.UniqueItems{Duplicates: [2]int{first, i}})
-			return
-		}
-		seen[string(key)] = i
-	}
-}
-
-func (e *extra) keys(ctx *jsonschema.ValidatorContext, obj map[string]any) {
-	for name := range obj {
-		e.m.charge(e.m.visit)
-		if e.names.Validate(name) == nil {
-			continue
-		}
-		ctx.AddErr(&jsonschema.ValidationError{
-			SchemaURL:        e.location,
-			InstanceLocation: slices.Clone(ctx.ValueLocation()),
-			ErrorKind:        &kind.PropertyNames{Property: name},
-		})
-	}
 }

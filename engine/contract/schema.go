@@ -95,11 +95,11 @@ func (s *schema) compile() (*judge, error) {
 }
 
 // take is called for every sub-schema once the library has compiled it, and puts a gate before it.
-func (j *judge) take(ctx *jsonschema.CompilerContext, _ map[string]any) (jsonschema.SchemaExt, error) {
+func (j *judge) take(ctx *jsonschema.CompilerContext, obj map[string]any) (jsonschema.SchemaExt, error) {
 	part := ctx.Enqueue(nil)
 	j.parts = append(j.parts, part)
 	newGate(&j.meter, part)
-	return newExtra(&j.meter, part), nil
+	return newExtra(&j.meter, part, obj), nil
 }
 
 func (s *schema) compileWith(c *jsonschema.Compiler) (_ *jsonschema.Schema, err error) {

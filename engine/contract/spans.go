@@ -89,13 +89,15 @@ func (p *spanner) value() *span {
 	case '"':
 		p.skipString()
 	default:
-		for p.pos < len(p.src) && !strings.ContainsRune(",]} \t\r\n", rune(p.src[p.pos])) {
+		for p.pos < len(p.src) && !endsScalar(p.src[p.pos]) {
 			p.pos++
 		}
 	}
 	s.end = p.pos
 	return s
 }
+
+func endsScalar(b byte) bool { return b == ',' || b == ']' || b == '}' || isSpace(b) }
 
 func (p *spanner) skipString() (escaped bool) {
 	for p.pos++; p.src[p.pos] != '"'; p.pos++ {
