@@ -26,6 +26,9 @@ const (
 	HeaderExpectedLastSubjectSequence = "Nats-Expected-Last-Subject-Sequence"
 	// HeaderMsgID is the server's dedupe id.
 	HeaderMsgID = "Nats-Msg-Id"
+	// HeaderServiceError and HeaderServiceErrorCode of a service's reply say that the request was refused, and why.
+	HeaderServiceError     = "Nats-Service-Error"
+	HeaderServiceErrorCode = "Nats-Service-Error-Code"
 )
 
 // Steering reports whether a header of a requester is the server's or Emend's own, so that a copy of the request must

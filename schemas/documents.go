@@ -1,0 +1,37 @@
+package schemas
+
+import (
+	"bytes"
+	_ "embed" // the documents below
+)
+
+var (
+	//go:embed request.schema.json
+	requestSchema []byte
+	//go:embed result.schema.json
+	resultSchema []byte
+	//go:embed event.schema.json
+	eventSchema []byte
+	//go:embed service.schema.json
+	serviceSchema []byte
+	//go:embed asyncapi.yaml
+	asyncAPI []byte
+)
+
+// RequestSchema is the JSON Schema of a Request. It asks for more than DecodeRequest, such as bounds of values; only a
+// name that is given twice and a whole number written as 1.0 it cannot tell.
+func RequestSchema() []byte { return bytes.Clone(requestSchema) }
+
+// ResultSchema is the JSON Schema of a Result.
+func ResultSchema() []byte { return bytes.Clone(resultSchema) }
+
+// EventSchema is the JSON Schema of an Event.
+func EventSchema() []byte { return bytes.Clone(eventSchema) }
+
+// ServiceSchema holds the JSON Schemas of RunRef, Submitted, Progress and CancelReply under $defs: run_ref, submitted,
+// progress and cancel_reply.
+func ServiceSchema() []byte { return bytes.Clone(serviceSchema) }
+
+// AsyncAPI is the AsyncAPI 3.0 document of all subjects and messages, in the default space. It refers to the schemas as
+// files beside it: request.schema.json, result.schema.json, event.schema.json, service.schema.json.
+func AsyncAPI() []byte { return bytes.Clone(asyncAPI) }
