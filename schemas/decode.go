@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -226,5 +225,3 @@ func (d *decoder) message(raw []byte, path string, v reflect.Value) {
 		d.problem(join(path, "content"), "expected a string, or an array of objects each with a string \"type\"")
 	}
 }
-
-var timeType = reflect.TypeFor[time.Time]()

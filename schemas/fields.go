@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 var (
 	rawType     = reflect.TypeFor[json.RawMessage]()
 	messageType = reflect.TypeFor[Message]()
+	timeType    = reflect.TypeFor[time.Time]()
 )
 
 // field of a message type on the wire.
