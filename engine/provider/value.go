@@ -83,16 +83,32 @@ func (v Value) Raw() []byte { return v.raw }
 // Get returns an object's member; the last one of that name, as most readers do. Absent if v is no object.
 func (v Value) Get(name string) Value {
 	var found Value
-	for key, member := range v.Members() {
-		if key.is(name) {
-			found = member
-		}
-	}
+	v.Pick(Field{name, &found})
 	return found
 }
 
-// is compares a name without decoding it, unless it has escapes.
-func (v Value) is(name string) bool {
+// Field is a member that Pick looks for, and where it goes.
+type Field struct {
+	Name string
+	To   *Value
+}
+
+// Pick is Get for several members in one pass. What is absent is left alone.
+func (v Value) Pick(fields ...Field) {
+	for key, member := range v.Members() {
+		for _, f := range fields {
+			if key.Is(f.Name) {
+				*f.To = member
+			}
+		}
+	}
+}
+
+// Is reports whether a member's name, as Members gives it, is name. It decodes nothing, unless there are escapes.
+func (v Value) Is(name string) bool {
+	if v.Kind() != String {
+		return false
+	}
 	inner := v.raw[1 : len(v.raw)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner) == name

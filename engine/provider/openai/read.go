@@ -15,11 +15,6 @@ var usageNames = provider.Names{
 	"completion_tokens_details.reasoning_tokens": provider.Reasoning,
 }
 
-// envelope holds the members of a reply that matter.
-type envelope struct {
-	model, choices, usage, fault provider.Value
-}
-
 // Read turns a reply into a candidate or a *provider.Error.
 func (d *Dialect) Read(ep *provider.Endpoint, r *provider.Reply) (*provider.Response, error) {
 	if !r.OK() {
@@ -48,15 +43,17 @@ func read(ep *provider.Endpoint, r *provider.Reply) (*provider.Response, *provid
 	if bad != nil {
 		return nil, bad
 	}
-	env := split(body)
-	tokens := provider.Usage(env.usage, usageNames)
-	if env.fault.Filled() {
-		return nil, faulty(r, tokens, "error", env.fault)
+	var model, choices, usage, fault provider.Value
+	body.Pick(provider.Field{Name: "model", To: &model}, provider.Field{Name: "choices", To: &choices},
+		provider.Field{Name: "usage", To: &usage}, provider.Field{Name: "error", To: &fault})
+	tokens := provider.Usage(usage, usageNames)
+	if fault.Filled() {
+		return nil, faulty(r, tokens, "error", fault)
 	}
-	if env.choices.Kind() != provider.Array {
-		return nil, provider.Malformed(r, tokens, "choices is "+env.choices.Kind().String())
+	if choices.Kind() != provider.Array {
+		return nil, provider.Malformed(r, tokens, "choices is "+choices.Kind().String())
 	}
-	first := env.choices.First()
+	first := choices.First()
 	if first.Kind() == provider.Absent {
 		return nil, provider.Malformed(r, tokens, "choices is empty")
 	}
@@ -64,25 +61,9 @@ func read(ep *provider.Endpoint, r *provider.Reply) (*provider.Response, *provid
 	if bad != nil {
 		return nil, bad
 	}
-	resp.Model, _ = env.model.Text()
+	resp.Model, _ = model.Text()
 	resp.Tokens = tokens
 	return resp, nil
-}
-
-func split(body provider.Value) (env envelope) {
-	for name, v := range body.Members() {
-		switch string(name.Raw()) {
-		case `"model"`:
-			env.model = v
-		case `"choices"`:
-			env.choices = v
-		case `"usage"`:
-			env.usage = v
-		case `"error"`:
-			env.fault = v
-		}
-	}
-	return env
 }
 
 // faulty is a 2xx that carries an error: its code is named, its text is detail.
@@ -96,12 +77,15 @@ func faulty(r *provider.Reply, tokens *schemas.Tokens, field string, fault provi
 }
 
 func readChoice(ep *provider.Endpoint, r *provider.Reply, choice provider.Value, tokens *schemas.Tokens) (*provider.Response, *provider.Error) {
-	message := choice.Get("message")
-	finish := finishWord(choice.Get("finish_reason"))
-	if bad := stopped(message, finish, tokens); bad != nil {
+	var message, reason, fault, content, refusal provider.Value
+	choice.Pick(provider.Field{Name: "message", To: &message}, provider.Field{Name: "finish_reason", To: &reason},
+		provider.Field{Name: "error", To: &fault})
+	message.Pick(provider.Field{Name: "content", To: &content}, provider.Field{Name: "refusal", To: &refusal})
+	finish := finishWord(reason)
+	if bad := stopped(refusal, finish, tokens); bad != nil {
 		return nil, bad
 	}
-	if fault := choice.Get("error"); fault.Filled() {
+	if fault.Filled() {
 		return nil, faulty(r, tokens, "choices[0].error", fault)
 	}
 	if finish == "error" {
@@ -110,9 +94,9 @@ func readChoice(ep *provider.Endpoint, r *provider.Reply, choice provider.Value,
 	if message.Kind() != provider.Object {
 		return nil, provider.Malformed(r, tokens, "choices[0].message is "+message.Kind().String())
 	}
-	text, ok := message.Get("content").Text()
+	text, ok := content.Text()
 	if !ok {
-		text, ok = joined(ep, message.Get("content"))
+		text, ok = joined(ep, content)
 	}
 	if !ok {
 		return nil, provider.Malformed(r, tokens, noContent(message, finish))
@@ -142,9 +126,9 @@ func common(finish string) string {
 }
 
 // stopped is a refusal or a filter: text beside either is no candidate (design section 9).
-func stopped(message provider.Value, finish string, tokens *schemas.Tokens) *provider.Error {
-	if refusal, ok := message.Get("refusal").Text(); ok && strings.TrimSpace(refusal) != "" {
-		return &provider.Error{Kind: provider.KindRefused, Tokens: tokens, Detail: provider.Detail(refusal),
+func stopped(refusal provider.Value, finish string, tokens *schemas.Tokens) *provider.Error {
+	if text, ok := refusal.Text(); ok && strings.TrimSpace(text) != "" {
+		return &provider.Error{Kind: provider.KindRefused, Tokens: tokens, Detail: provider.Detail(text),
 			Reason: "the model refused: choices[0].message.refusal is set"}
 	}
 	if finish == "content_filter" {

@@ -102,6 +102,7 @@ func (s Subject) checkRequest(t *testing.T, req *provider.Request, text string) 
 	var body []byte
 	client, ep := s.serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ = io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		if key := r.Header.Get("Authorization") + r.Header.Get("X-Api-Key"); !strings.Contains(key, plantedKey) {
 			t.Errorf("the key is in neither header: %q", key)
 		}

@@ -156,7 +156,7 @@ func Parse(text []byte) (*Script, error) {
 	return &s, nil
 }
 
-var typeName = regexp.MustCompile(` in type \S+`)
+var typeName = regexp.MustCompile(` in type \S+|scripted\.`)
 
 // plain takes Go's names out of a YAML error.
 func plain(err error) error {
