@@ -88,7 +88,7 @@ func (l leaf) general(want, got, key string) string {
 	case l.note != "":
 		return fmt.Sprintf("breaks %s: %s", l.keyword, l.note)
 	}
-	return fmt.Sprintf("breaks %s %s: it is %s", l.keyword, want, got)
+	return strings.TrimSuffix("breaks "+l.keyword+" "+want, " ") + ": it is " + got
 }
 
 func uniqueNote(k *kind.UniqueItems) string {
