@@ -91,6 +91,9 @@ func JetStream(nc *nats.Conn, cfg prompts.NATS) (jetstream.JetStream, error) {
 // ID is the worker's name in results and events.
 func (w *Worker) ID() string { return w.id }
 
+// Engine is the engine that runs started now use.
+func (w *Worker) Engine() *engine.Engine { return w.engine.Load() }
+
 // Reload replaces the definitions for runs that start from now on; runs under way keep theirs. Backends and queues
 // that are new or gone take effect at the next start.
 func (w *Worker) Reload(e *engine.Engine) { w.engine.Store(e) }

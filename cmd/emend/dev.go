@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+
+	"emend/consumer"
+	"emend/engine"
+	"emend/prompts"
+)
+
+// dev runs an embedded server and a worker, and reloads definitions as they are saved.
+func (a *app) dev() *cobra.Command {
+	var f natsFlags
+	o := serveOptions{embedded: true}
+	c := &cobra.Command{Use: "dev", Short: "An embedded server and a worker; reloads definitions as they are saved", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx, stop := context.WithCancel(c.Context())
+			defer stop()
+			followed := make(chan struct{})
+			started := false
+			err := a.work(ctx, f, o, func(nc *nats.Conn, w *consumer.Worker) {
+				started = true
+				a.greet(nc, o.dir)
+				go func() {
+					defer close(followed)
+					a.follow(ctx, w, f, o.dir)
+				}()
+			})
+			stop()
+			if started {
+				<-followed
+			}
+			return err
+		}}
+	c.Flags().StringVar(&o.dir, "dir", ".", "the `FOLDER` with emend.yaml and prompts/")
+	c.Flags().IntVar(&o.port, "port", 4222, "the server's port on 127.0.0.1; 0 picks one")
+	c.Flags().StringVar(&o.store, "store", "", "where the server keeps its streams (default: a temporary folder)")
+	c.Flags().StringVar(&o.level, "log-level", "", "debug, info, warn or error")
+	c.Flags().StringVar(&f.space, "space", "", "the first token of all subjects")
+	return c
+}
+
+func (a *app) greet(nc *nats.Conn, dir string) {
+	snap, err := prompts.LoadDir(dir)
+	if err != nil {
+		return
+	}
+	fmt.Fprintf(a.out, "NATS on %s\n", nc.ConnectedUrl())
+	for _, p := range snap.Prompts() {
+		fmt.Fprintf(a.out, "  emend run %s@%d\n", p.ID, p.Version)
+	}
+	for _, b := range snap.Config().BackendNames() {
+		for _, q := range snap.Config().QueueNames() {
+			fmt.Fprintf(a.out, "  nats --timeout 2m req %s.ask.%s.%s '{\"prompt\": ...}'\n", snap.Config().NATS.Space, b, q)
+		}
+	}
+}
+
+// lookEvery is how often the working folder is looked at for saved files.
+const lookEvery = 500 * time.Millisecond
+
+// follow reloads when a file of the folder has changed.
+func (a *app) follow(ctx context.Context, w *consumer.Worker, f natsFlags, dir string) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	seen := stamp(dir)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := stamp(dir)
+		if now == seen {
+			continue
+		}
+		seen = now
+		a.swap(w, f, dir)
+	}
+}
+
+func (a *app) swap(w *consumer.Worker, f natsFlags, dir string) {
+	snap, err := prompts.LoadDir(dir, f.option())
+	if err == nil {
+		var eng *engine.Engine
+		if eng, err = engine.New(snap, engine.WithTrouble(), engine.WithGates(w.Engine())); err == nil {
+			w.Reload(eng)
+			fmt.Fprintf(a.out, "reloaded %d prompts\n", len(snap.Prompts()))
+			return
+		}
+	}
+	fmt.Fprintf(a.err, "%s\n%v\n", a.colour(red, "not reloaded, the old definitions stay:"), err)
+}
+
+// stamp changes when a definition is saved, made or removed.
+func stamp(dir string) string {
+	var latest time.Time
+	n := 0
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		switch filepath.Ext(path) {
+		case ".yaml", ".yml", ".json":
+		default:
+			return nil
+		}
+		if info, err := os.Stat(path); err == nil {
+			n++
+			if info.ModTime().After(latest) {
+				latest = info.ModTime()
+			}
+		}
+		return nil
+	})
+	return fmt.Sprint(n, latest.UnixNano())
+}

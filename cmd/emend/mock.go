@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"emend/engine/provider/scripted"
+)
+
+// mock is an OpenAI-compatible server on loopback with scripted answers.
+func (a *app) mock() *cobra.Command {
+	var script, addr string
+	c := &cobra.Command{Use: "mock", Short: "An OpenAI-compatible server with scripted answers and faults", Args: cobra.NoArgs,
+		Long: "Serves POST /v1/chat/completions from a script (docs/definitions.md, \"Scripts\"); without one every answer is {\"ok\":true}.\n" +
+			"GET /stats counts the calls.", RunE: func(c *cobra.Command, _ []string) error {
+			return a.runMock(c.Context(), script, addr)
+		}}
+	c.Flags().StringVar(&script, "script", "", "the script's `FILE`")
+	c.Flags().StringVar(&addr, "listen", "127.0.0.1:8080", "the `ADDRESS`; port 0 picks one")
+	return c
+}
+
+func (a *app) runMock(ctx context.Context, script, addr string) error {
+	var text []byte
+	if script != "" {
+		b, err := os.ReadFile(script)
+		if err != nil {
+			return err
+		}
+		text = b
+	}
+	s, err := scripted.Parse(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", script, err)
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return failed(err)
+	}
+	handler := s.Handler()
+	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	fmt.Fprintf(a.out, "http://%s/v1\n", l.Addr())
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	select {
+	case err := <-ended:
+		return failed(err)
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := srv.Shutdown(stop); err != nil {
+		_ = srv.Close()
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return failed(err)
+	}
+	if a.json {
+		return a.printJSON(handler.Stats())
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"emend/consumer"
+	"emend/engine"
+	"emend/internal/devnats"
+	"emend/prompts"
+)
+
+type serveOptions struct {
+	dir, config, store, level, id string
+	embedded, checkStreams        bool
+	port                          int
+}
+
+// serve runs a worker until it is told to stop.
+func (a *app) serve() *cobra.Command {
+	var f natsFlags
+	var o serveOptions
+	manage := true
+	c := &cobra.Command{Use: "serve", Short: "Run a worker", Args: cobra.NoArgs,
+		Long: "Runs a worker: it makes or checks the streams, pulls runs, and serves ask, submit, get and cancel.\n" +
+			"SIGHUP reloads the definitions; a bad set is refused and the old stays. SIGTERM drains: nothing is lost.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.checkStreams = !manage
+			return a.work(c.Context(), f, o, nil)
+		}}
+	f.register(c)
+	c.Flags().StringVar(&o.dir, "dir", ".", "the `FOLDER` with emend.yaml and prompts/")
+	c.Flags().StringVar(&o.config, "config", "", "an emend.yaml `FILE`; its folder is the working folder")
+	c.Flags().BoolVar(&o.embedded, "embedded", false, "start a nats-server inside this process")
+	c.Flags().StringVar(&o.store, "store", "", "where the embedded server keeps its streams (default: a temporary folder)")
+	c.Flags().IntVar(&o.port, "port", 4222, "the embedded server's port on 127.0.0.1")
+	c.Flags().BoolVar(&manage, "manage-streams", true, "make missing streams and durables; false only checks")
+	c.Flags().StringVar(&o.level, "log-level", "", "debug, info, warn or error")
+	c.Flags().StringVar(&o.id, "worker-id", "", "the worker's name in results and events")
+	return c
+}
+
+// work is one worker's life. ready is called with its connection when it pulls; nil for nothing.
+func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(*nats.Conn, *consumer.Worker)) error {
+	dir, err := folder(o)
+	if err != nil {
+		return err
+	}
+	snap, err := prompts.LoadDir(dir, f.option())
+	if err != nil {
+		return err
+	}
+	log, err := a.logger(snap.Config().Log, o.level)
+	if err != nil {
+		return err
+	}
+	nc, stop, err := a.link(snap.Config().NATS, o, log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	eng, err := engine.New(snap, engine.WithTrouble())
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	var w *consumer.Worker
+	w, err = consumer.NewWorker(nc, eng, consumer.Options{ID: o.id, Version: semver(), Log: log, CheckStreams: o.checkStreams, Ready: func() {
+		log.Info().Str("worker", w.ID()).Str("space", snap.Config().NATS.Space).Int("prompts", len(snap.Prompts())).Msg("serving")
+		if ready != nil {
+			ready(nc, w)
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	hup, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(hup, syscall.SIGHUP)
+	defer func() { signal.Stop(hup); close(done) }()
+	go func() {
+		for {
+			select {
+			case <-hup:
+				reload(w, eng, dir, f, log)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return failed(w.Run(ctx))
+}
+
+// reload swaps the definitions; a bad set is refused and the old stays.
+func reload(w *consumer.Worker, first *engine.Engine, dir string, f natsFlags, log zerolog.Logger) {
+	snap, err := prompts.LoadDir(dir, f.option())
+	if err == nil {
+		var eng *engine.Engine
+		if eng, err = engine.New(snap, engine.WithTrouble(), engine.WithGates(first)); err == nil {
+			w.Reload(eng)
+			log.Info().Int("prompts", len(snap.Prompts())).Msg("definitions reloaded")
+			return
+		}
+	}
+	log.Error().Err(err).Msg("the new definitions are refused; the old stay")
+}
+
+// link connects, to the embedded server if asked for.
+func (a *app) link(cfg prompts.NATS, o serveOptions, log zerolog.Logger) (*nats.Conn, func(), error) {
+	if !o.embedded {
+		nc, err := connect(cfg, "worker", false)
+		if err != nil {
+			return nil, nil, err
+		}
+		if old := consumer.OldServer(nc); old != "" {
+			log.Warn().Msg(old)
+		}
+		return nc, nc.Close, nil
+	}
+	srv, err := devnats.Start(devnats.Options{StoreDir: o.store, Port: o.port})
+	if err != nil {
+		return nil, nil, failed(err)
+	}
+	nc, err := srv.Connect(nats.Name("emend worker"))
+	if err != nil {
+		srv.Stop()
+		return nil, nil, failed(err)
+	}
+	log.Info().Str("url", srv.URL()).Msg("embedded nats-server")
+	return nc, func() { nc.Close(); srv.Stop() }, nil
+}
+
+// folder is the working folder: --dir, or that of --config.
+func folder(o serveOptions) (string, error) {
+	if o.config == "" {
+		return o.dir, nil
+	}
+	base := "."
+	name := o.config
+	if i := strings.LastIndexByte(o.config, '/'); i >= 0 {
+		base, name = o.config[:i], o.config[i+1:]
+	}
+	if name != "emend.yaml" {
+		return "", errors.New("--config: the file must be named emend.yaml; prompts/ stands beside it")
+	}
+	return base, nil
+}
+
+// option lets flags and environment replace what emend.yaml says of NATS.
+func (f *natsFlags) option() prompts.Option {
+	return func(c *prompts.Config) { c.NATS = f.over(c.NATS) }
+}
+
+func (a *app) logger(cfg prompts.Log, level string) (zerolog.Logger, error) {
+	if level == "" {
+		level = cfg.Level
+	}
+	if level == "" {
+		level = "info"
+	}
+	l, err := zerolog.ParseLevel(level)
+	if err != nil {
+		return zerolog.Nop(), fmt.Errorf("log level %q: write debug, info, warn or error", level)
+	}
+	out := a.err
+	if cfg.Format == "text" || (cfg.Format != "json" && a.tty) {
+		out = zerolog.ConsoleWriter{Out: a.err, NoColor: !a.tty, TimeFormat: "15:04:05.000"}
+	}
+	return zerolog.New(out).Level(l).With().Timestamp().Logger(), nil
+}
+
+// semver is the version in the form that the service registry asks for.
+func semver() string { return strings.TrimPrefix(version, "v") }
+
+// safeURL is a URL without its credentials.
+func safeURL(s string) string {
+	var out []string
+	for _, part := range strings.Split(s, ",") {
+		u, err := url.Parse(strings.TrimSpace(part))
+		if err != nil {
+			out = append(out, "(unreadable URL)")
+			continue
+		}
+		u.User, u.RawQuery = nil, ""
+		out = append(out, u.String())
+	}
+	return strings.Join(out, ",")
+}

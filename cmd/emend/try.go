@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"emend/engine"
+	"emend/engine/event"
+	"emend/prompts"
+	"emend/schemas"
+)
+
+type tryOptions struct {
+	dir, model, profile, mode, schema, url, keyEnv string
+	repairs                                        int
+}
+
+// try runs a prompt with the engine in this process: no NATS.
+func (a *app) try() *cobra.Command {
+	var o tryOptions
+	c := &cobra.Command{Use: "try PROMPT [NAME=VALUE | NAME=@FILE]...", Short: "Run a prompt in this process, without NATS; every call and finding is shown",
+		Long: "Runs PROMPT of the working folder. With --model openai/NAME no folder is needed: PROMPT is then the user's message,\n" +
+			"and the key comes from OPENAI_API_KEY (--key-env names another variable, --url another OpenAI-compatible server).",
+		Example: "  emend try extract-invoice document=@sample.txt\n  OPENAI_API_KEY=... emend try --model openai/gpt-4o-mini --mode json 'List three colours as JSON'",
+		Args:    cobra.MinimumNArgs(1), RunE: func(c *cobra.Command, args []string) error { return a.tryOut(c.Context(), o, args) }}
+	c.Flags().StringVar(&o.dir, "dir", ".", "the `FOLDER` with emend.yaml and prompts/")
+	c.Flags().StringVar(&o.model, "model", "", "`DIALECT/NAME`: run a message without definitions")
+	c.Flags().StringVar(&o.profile, "profile", "", "a profile in place of the prompt's")
+	c.Flags().StringVar(&o.mode, "mode", "", "with --model: the output mode (default: json_schema with --schema, else none)")
+	c.Flags().StringVar(&o.schema, "schema", "", "with --model: a JSON Schema `FILE`")
+	c.Flags().IntVar(&o.repairs, "repairs", 1, "with --model and a checked mode: corrective calls, 0 to 3")
+	c.Flags().StringVar(&o.url, "url", "https://api.openai.com/v1", "with --model: the server's base `URL`")
+	c.Flags().StringVar(&o.keyEnv, "key-env", "OPENAI_API_KEY", "with --model: the `VARIABLE` that holds the key; empty for none")
+	return c
+}
+
+func (a *app) tryOut(ctx context.Context, o tryOptions, args []string) error {
+	snap, req, err := o.request(args)
+	if err != nil {
+		return err
+	}
+	eng, err := engine.New(snap)
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	req.ID = "try"
+	if !a.json {
+		req.Observer = event.Func(func(_ context.Context, e event.Event) { a.printEvent(named(event.Wire(e))) })
+	}
+	r, err := eng.Run(ctx, req)
+	if err != nil {
+		return tryError(err)
+	}
+	return a.printTry(r)
+}
+
+func named(e schemas.Event) schemas.Event {
+	e.RunID = ""
+	return e
+}
+
+// request makes the run: of a folder's prompt, or of a message alone.
+func (o tryOptions) request(args []string) (*prompts.Snapshot, engine.RunRequest, error) {
+	if o.model != "" {
+		return o.bare(args)
+	}
+	req := engine.RunRequest{Prompt: args[0], Profile: o.profile, Inputs: map[string]any{}}
+	inputs, err := readInputs(args[1:])
+	if err != nil {
+		return nil, req, err
+	}
+	for name, raw := range inputs {
+		req.Inputs[name] = raw
+	}
+	snap, err := prompts.LoadDir(o.dir)
+	return snap, req, err
+}
+
+func (o tryOptions) bare(args []string) (*prompts.Snapshot, engine.RunRequest, error) {
+	req := engine.RunRequest{Profile: "try", Messages: []engine.Message{{Role: schemas.RoleUser, Content: strings.Join(args, " ")}}}
+	dialect, model, ok := strings.Cut(o.model, "/")
+	if !ok || model == "" {
+		return nil, req, fmt.Errorf("--model %q: write DIALECT/NAME, such as openai/gpt-4o-mini", o.model)
+	}
+	out, err := o.output()
+	if err != nil {
+		return nil, req, err
+	}
+	req.Output = out
+	b := prompts.Backend{Dialect: dialect, URL: o.url, Permits: 1, Admitted: 1, Key: prompts.Secret{Env: o.keyEnv}}
+	snap, err := prompts.NewSnapshot(prompts.Definitions{Config: prompts.Config{
+		Backends: map[string]prompts.Backend{"try": b},
+		Profiles: map[string]prompts.Profile{"try": {Backend: "try", Model: model}},
+	}})
+	return snap, req, err
+}
+
+func (o tryOptions) output() (*engine.OutputContract, error) {
+	out := &engine.OutputContract{Mode: o.mode, RepairAttempts: o.repairs}
+	if o.schema != "" {
+		b, err := os.ReadFile(o.schema)
+		if err != nil {
+			return nil, err
+		}
+		out.Schema = b
+	}
+	if out.Mode == "" {
+		out.Mode = schemas.ModeNone
+		if o.schema != "" {
+			out.Mode = schemas.ModeJSONSchema
+		}
+	}
+	if out.Mode == schemas.ModeNone {
+		out.RepairAttempts = 0
+	}
+	return out, nil
+}
+
+// tryError gives an error its exit code.
+func tryError(err error) error {
+	if errors.Is(err, engine.ErrInvalidRequest) {
+		return err
+	}
+	return failed(err)
+}
+
+func (a *app) printTry(r *engine.RunResult) error {
+	out := schemas.Result{ID: r.ID, Status: r.Status, Output: r.Output, Validation: &r.Validation, Usage: r.Usage, Counts: r.Counts,
+		Source: r.Source, Attempts: r.Attempts, Warnings: r.Warnings}
+	if r.Output == nil {
+		out.OutputText = &r.RawOutput
+	}
+	return a.printResult(&out)
+}
