@@ -354,7 +354,8 @@ func (s *scanner) member(members map[string]any) bool {
 	return ok
 }
 
-// finding renders the fault. Its pointer is the value at which the scan stopped; for a duplicate key it is the object.
+// finding renders the fault. Its pointer is the value at which the scan stopped; for a duplicate key it is the object,
+// for invalid UTF-8, which may be anywhere, the root.
 func (f *fault) finding(text []byte, names map[string]bool) Finding {
 	path := f.path
 	if f.class == DuplicateKey || len(path) > 0 && !path[len(path)-1].list && path[len(path)-1].key == "" {
