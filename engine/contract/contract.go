@@ -25,7 +25,8 @@ const (
 type Finding struct {
 	// Pointer is an RFC 6901 pointer; "" is the root. For a missing or an extra key it is the containing object.
 	Pointer string
-	// Masked is Pointer with every key that the schema does not name shown as "*".
+	// Masked is Pointer with every key that the schema names nowhere (in properties, required and their like) shown
+	// as "*"; indices stay.
 	Masked string
 	// Keyword is the failed JSON Schema keyword, or the class of the scan.
 	Keyword string
@@ -48,7 +49,7 @@ type Verdict struct {
 	Value json.RawMessage
 	// Omitted counts the findings beyond the first 1,000, which are not listed.
 	Omitted int
-	// CutOff says that the text ended inside a value: evidence of truncation whatever the stop reason says.
+	// CutOff says that the text ended inside a value, whatever its class: evidence of truncation whatever the stop reason says.
 	CutOff bool
 	// Err is set when the text could not be judged (a bound was hit, the judge failed): neither valid nor invalid.
 	Err error

@@ -70,7 +70,7 @@ func readSchema(text []byte) (any, *span, error) {
 	case map[string]any, bool:
 		return o.value, spans(string(text)), nil
 	}
-	return nil, nil, refuse(nil, "", "the schema is a %s; it must be an object or a boolean", typeName(o.value))
+	return nil, nil, refuse(nil, "", "the schema is of type %s; it must be an object or a boolean", typeName(o.value))
 }
 
 // validate holds the schema against its whole metaschema: a compiler with an own vocabulary checks only a part of it.
