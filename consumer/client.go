@@ -179,7 +179,7 @@ func (c *Client) call(ctx context.Context, subject string, k Key) ([]byte, error
 	if err != nil {
 		return nil, fmt.Errorf("request %s: %w", subject, err)
 	}
-	if e := m.Header.Get("Nats-Service-Error"); e != "" {
+	if e := m.Header.Get(subjects.HeaderServiceError); e != "" {
 		return nil, fmt.Errorf("%s: %s", subject, e)
 	}
 	return m.Data, nil

@@ -185,11 +185,9 @@ func (s *services) cancel(r micro.Request) {
 }
 
 func (s *services) key(r micro.Request) (Key, bool) {
-	var ref schemas.RunRef
-	dec := json.NewDecoder(strings.NewReader(string(r.Data())))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&ref); err != nil {
-		s.refuse(r, "", "", schemas.CategoryInvalidRequest, errors.New(`the body must be {"queue": "...", "id": "..."}`))
+	ref, err := schemas.DecodeRunRef(r.Data())
+	if err != nil {
+		s.refuse(r, "", "", schemas.CategoryInvalidRequest, err)
 		return Key{}, false
 	}
 	if err := subjects.CheckID(ref.ID); err != nil || !subjects.ValidName(ref.Queue) {
