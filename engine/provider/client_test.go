@@ -220,7 +220,8 @@ func TestConnectionsAreKept(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := opened.Load(); n > at {
+	// A dial that another caller's idle connection overtakes is not undone, so a few more than callers may open.
+	if n := opened.Load(); n > 3*at {
 		t.Errorf("%d connections for %d callers", n, at)
 	}
 }

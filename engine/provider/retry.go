@@ -45,8 +45,9 @@ func wait(v string, unit time.Duration) (time.Duration, bool) {
 }
 
 func ceil(d time.Duration) time.Duration {
+	d = min(d, longestWait)
 	if r := d % time.Millisecond; r > 0 {
 		d += time.Millisecond - r
 	}
-	return min(d, longestWait)
+	return d
 }
