@@ -60,8 +60,9 @@ type Dialect interface {
 	Read(*Endpoint, *Reply) (*Response, error)
 }
 
-// Wire is a request on its way out, without credentials.
+// Wire is a request on its way out, without credentials. The client does not change it.
 type Wire struct {
+	// Path goes below the endpoint's URL, before that URL's query; it may bring a query of its own.
 	Path   string
 	Header http.Header
 	Body   []byte
@@ -93,7 +94,8 @@ type Endpoint struct {
 	MaxBody int64
 	// Options are the dialect's own (strict, content_parts, ...), checked when definitions are loaded.
 	Options map[string]any
-	// Transport replaces the client's own (the scripted provider, tests); nil means HTTP.
+	// Transport replaces the client's own (the scripted provider, tests); nil means the client's. It must end a round
+	// trip with the request's context; bodies that do not are closed by the client.
 	Transport http.RoundTripper
 }
 
