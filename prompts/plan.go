@@ -1,9 +1,13 @@
 package prompts
 
 import (
-	"errors"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"strings"
 	"time"
 
+	"emend/engine/contract"
 	"emend/engine/run"
 	"emend/schemas"
 )
@@ -17,7 +21,124 @@ type Origin struct {
 	Library bool
 }
 
-// Plan checks a request and fixes everything that its run needs. Its error is a *RequestError that lists every fault.
+// Plan checks a request and fixes everything that its run needs. Its error is a *RequestError that lists every fault;
+// no message of it holds an input's text. A deadline in the past is no fault: the run will be settled as expired.
 func (s *Snapshot) Plan(req schemas.Request, from Origin) (*run.Plan, error) {
-	return nil, errors.New("prompts: not built")
+	p := &planner{s: s, req: &req, from: from, report: newReport("")}
+	p.origin()
+	p.prompt()
+	p.target()
+	p.permissions()
+	p.messages()
+	p.inputs()
+	p.output()
+	p.limits()
+	if err := p.refusal(); err != nil {
+		return nil, err
+	}
+	return p.plan(), nil
+}
+
+// planner gathers what a plan needs. Malformed problems go to the report, the others to their own lists.
+type planner struct {
+	s    *Snapshot
+	req  *schemas.Request
+	from Origin
+	*report
+	unknown, forbidden []Problem
+
+	compiled    *compiled // nil for inline messages
+	profileName string
+	profile     Profile
+	backend     Backend
+	rendered    []schemas.Message
+	contract    *contract.Contract
+	effective   schemas.Output
+	native      []byte
+	warnings    []string
+}
+
+func (p *planner) refusal() error {
+	problems := append(append(sorted(p.problems), sorted(p.forbidden)...), sorted(p.unknown)...)
+	switch {
+	case len(p.problems) > 0:
+		return &RequestError{Malformed, problems}
+	case len(p.forbidden) > 0:
+		return &RequestError{Forbidden, problems}
+	case len(p.unknown) > 0:
+		return &RequestError{Unknown, problems}
+	}
+	return nil
+}
+
+// plan composes what was found sound.
+func (p *planner) plan() *run.Plan {
+	out := &run.Plan{ID: p.from.ID, Queue: p.from.Queue, Profile: p.profileName, Backend: p.profile.Backend, Model: p.profile.Model,
+		Messages: append(p.rendered, p.req.AppendMessages...), Session: p.req.SessionID, Output: p.effective, Contract: p.contract,
+		NativeSchema: p.native, NativeName: "output", TransientRetries: p.retries(), ExtraStatuses: p.backend.ExtraStatuses,
+		Deadline: p.deadline(), Metadata: maps.Clone(p.req.Metadata), Warnings: p.warnings, Settings: p.profile.Settings}
+	if p.compiled != nil {
+		out.Prompt, out.NativeName = p.compiled.ref(), schemaName(p.compiled.def.ID)
+		out.Settings = out.Settings.Over(&p.compiled.def.Settings)
+	}
+	out.Settings = out.Settings.Over(p.req.Settings)
+	out.PromptSHA256 = fingerprint(out)
+	return out
+}
+
+func (p *planner) retries() int {
+	switch {
+	case p.req.TransientRetries != nil:
+		return *p.req.TransientRetries
+	case p.compiled != nil && p.compiled.def.TransientRetries != nil:
+		return *p.compiled.def.TransientRetries
+	}
+	return *p.s.config.TransientRetries
+}
+
+// deadline is the earlier of deadline and publication plus timeout.
+func (p *planner) deadline() time.Time {
+	var at time.Time
+	if p.req.Deadline != nil {
+		at = *p.req.Deadline
+	}
+	if p.req.TimeoutS == nil {
+		return at
+	}
+	from := p.from.Published
+	if from.IsZero() {
+		from = time.Now()
+	}
+	if by := from.Add(time.Duration(*p.req.TimeoutS * float64(time.Second))); at.IsZero() || by.Before(at) {
+		at = by
+	}
+	return at
+}
+
+// schemaName makes a prompt's id fit for providers: 64 characters of [A-Za-z0-9_-].
+func schemaName(id string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, id)
+	return name[:min(len(name), 64)]
+}
+
+// fingerprint covers all that decides what is asked and how it is judged, in one fixed order of fields.
+func fingerprint(p *run.Plan) string {
+	raw, err := schemas.Marshal(struct {
+		Backend  string            `json:"backend"`
+		Model    string            `json:"model"`
+		Settings schemas.Settings  `json:"settings"`
+		Messages []schemas.Message `json:"messages"`
+		Output   schemas.Output    `json:"output"`
+		Native   bool              `json:"native"`
+	}{p.Backend, p.Model, p.Settings, p.Messages, p.Output, p.NativeSchema != nil})
+	if err != nil {
+		return "" // messages and schema were checked to have a JSON form
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
 }

@@ -27,7 +27,7 @@ func (s Secret) Resolve(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if s.Env != "" {
-		return sound(os.Getenv(s.Env), "environment variable "+s.Env, "set it where the worker runs")
+		return oneLine(os.Getenv(s.Env), "environment variable "+s.Env, "set it where the worker runs")
 	}
 	if s.File == "" {
 		return "", errors.New("the credential has neither env nor file")
@@ -36,7 +36,7 @@ func (s Secret) Resolve(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return sound(strings.TrimRight(text, "\r\n"), "file "+s.File, "write the credential into it")
+	return oneLine(strings.TrimRight(text, "\r\n"), "file "+s.File, "write the credential into it")
 }
 
 func readSecret(name string) (string, error) {
@@ -55,8 +55,8 @@ func readSecret(name string) (string, error) {
 	return string(b), nil
 }
 
-// sound refuses a value that no header can carry.
-func sound(v, where, hint string) (string, error) {
+// oneLine refuses a value that no header can carry.
+func oneLine(v, where, hint string) (string, error) {
 	if v == "" {
 		return "", fmt.Errorf("credential: %s is empty or not set; %s", where, hint)
 	}

@@ -1,0 +1,154 @@
+package prompts
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"emend/engine/provider/dialects"
+)
+
+// checkSecret: a secret stands in one place.
+func checkSecret(r *report, at string, v any) {
+	s := v.(Secret)
+	if s.Env != "" && s.File != "" {
+		r.once(at, "must be {env: NAME} or {file: PATH}, not both")
+	}
+	if s.IsZero() && r.given(at) {
+		r.once(at, "must be {env: NAME} or {file: PATH}")
+	}
+}
+
+func checkNATS(r *report, at string, v any) {
+	n := v.(NATS)
+	if (n.Cert == "") != (n.Key == "") {
+		r.once(at, "cert and key go together; give both or neither")
+	}
+	if n.Context == "" {
+		return
+	}
+	for _, name := range []string{"url", "creds", "ca", "cert", "key"} {
+		if r.given(join(at, name)) {
+			r.once(join(at, name), "has no effect beside context, which brings its own; remove one of them")
+		}
+	}
+}
+
+// checkBackend checks what the dialect decides, and the headers.
+func checkBackend(r *report, at string, v any) {
+	b := v.(Backend)
+	entry, err := dialects.Lookup(b.Dialect)
+	if err != nil {
+		return // the table has said so
+	}
+	if b.URL != "" || entry.URL == "" {
+		checkURL(r, join(at, "url"), b.URL)
+	}
+	for _, e := range split(entry.CheckOptions(b.Options)) {
+		path, message, _ := strings.Cut(e.Error(), ": ")
+		r.once(join(at, path), "%s", message)
+	}
+	if b.Permits > 0 && b.Admitted > 0 && b.Admitted < b.Permits {
+		r.once(join(at, "admitted"), "is %d; it must be 0 or at least permits (%d)", b.Admitted, b.Permits)
+	}
+	if b.KeyHeader != "" && b.Key.IsZero() {
+		r.once(join(at, "key_header"), "has no effect without key; add key: {env: NAME}, or remove it")
+	}
+	checkHeaders(r, at, b)
+}
+
+func split(err error) []error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return many.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+// ownHeaders are set by the client or decide how it reads.
+var ownHeaders = []string{"Host", "Content-Length", "Content-Type", "Content-Encoding", "Accept-Encoding", "Transfer-Encoding", "Connection"}
+
+func checkHeaders(r *report, at string, b Backend) {
+	key := http.CanonicalHeaderKey(b.KeyHeader)
+	if key == "" {
+		key = "Authorization"
+	}
+	if slices.Contains(ownHeaders, key) {
+		r.once(join(at, "key_header"), "%s is set by the client", key)
+	}
+	seen := map[string]bool{}
+	for name := range b.Headers {
+		path, canonical := join(join(at, "headers"), name), http.CanonicalHeaderKey(name)
+		switch {
+		case seen[canonical]:
+			r.once(join(at, "headers"), "%s stands twice, in different case", canonical)
+		case slices.Contains(ownHeaders, canonical):
+			r.once(path, "is set by the client")
+		case canonical == key && !b.Key.IsZero():
+			r.once(path, "carries the key; give it once, as key")
+		case canonical == "Authorization" && b.Headers[name].Secret.IsZero():
+			r.once(path, "holds a credential in clear; use key: {env: NAME}, or {env: NAME} here")
+		}
+		seen[canonical] = true
+	}
+}
+
+func checkURL(r *report, at, s string) {
+	if s == "" {
+		r.once(at, "is missing: the base URL, such as https://api.openai.com/v1")
+		return
+	}
+	switch u, err := url.Parse(s); {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		r.once(at, "must be a URL that begins with http:// or https:// and has a host")
+	case u.User != nil:
+		r.once(at, "must hold no user or password; use key or headers")
+	case u.RawQuery != "" || u.Fragment != "":
+		r.once(at, "must hold no query or fragment")
+	}
+}
+
+// checkConfig: what a profile names must exist.
+func checkConfig(r *report, _ string, v any) {
+	c := v.(Config)
+	for name, p := range c.Profiles {
+		if _, ok := c.Backends[p.Backend]; !ok {
+			r.once("profiles."+name+".backend", "there is no backend %s%s", p.Backend, nearest(p.Backend, c.BackendNames()))
+		}
+	}
+}
+
+func checkInput(r *report, at string, v any) {
+	in := v.(Input)
+	if in.Default == nil {
+		return
+	}
+	if in.Required != nil && *in.Required {
+		r.once(join(at, "required"), "contradicts default: an input with a default need not be given")
+	}
+	if size := sizeOf(in.Default); in.Max > 0 && size > in.Max {
+		r.once(join(at, "default"), "has %d bytes, more than max (%s)", size, in.Max)
+	}
+}
+
+// checkPrompt checks the contract and the names of tests; templates and inputs are compiled later.
+func checkPrompt(r *report, _ string, v any) {
+	p := v.(Prompt)
+	seen := map[string]bool{}
+	for i, t := range p.Tests {
+		if seen[t.Name] {
+			r.once(join(index("tests", i), "name"), "stands twice; tests have names of their own")
+		}
+		seen[t.Name] = true
+	}
+	o := p.Output
+	if r.bad["output.mode"] {
+		return
+	}
+	for _, e := range contractFaults(o.Mode, o.Schema.File != "" || o.Schema.Inline != nil, o.RepairAttempts) {
+		r.once("output."+e.field, "%s", e.message)
+	}
+}

@@ -1,0 +1,288 @@
+package prompts
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"unicode/utf8"
+
+	"emend/engine/contract"
+	"emend/schemas"
+)
+
+// compiled is a prompt that can be rendered.
+type compiled struct {
+	def       Prompt
+	templates []*template
+	output    schemas.Output
+	contract  *contract.Contract
+}
+
+func (c *compiled) ref() string { return fmt.Sprintf("%s@%d", c.def.ID, c.def.Version) }
+
+// source is where definitions come from, with the reports that know their lines.
+type source struct {
+	config  Config
+	conf    *report
+	prompts []Prompt
+	reports []*report // one per prompt
+	// schema reads a schema file that a prompt names; it never fails with a value of the file.
+	schema func(name string) (json.RawMessage, error)
+	// program says that no files were read.
+	program bool
+}
+
+// build checks and compiles everything, or returns all faults as Errors.
+func (src *source) build() (*Snapshot, error) {
+	src.finishConfig()
+	s := &Snapshot{config: src.config, prompts: map[string][]*compiled{}, profilesOf: map[string][]string{}}
+	for _, name := range slices.Sorted(maps.Keys(s.config.Profiles)) {
+		of := s.config.Profiles[name].Backend
+		s.profilesOf[of] = append(s.profilesOf[of], name)
+	}
+	for i, p := range src.prompts {
+		if c := src.compile(s, p, src.reports[i]); c != nil {
+			src.add(s, c, src.reports[i])
+		}
+	}
+	problems := slices.Clone(src.conf.problems)
+	for _, r := range src.reports {
+		problems = append(problems, r.problems...)
+	}
+	if len(problems) > 0 {
+		return nil, Errors(sorted(problems))
+	}
+	src.unusedProfiles(s)
+	s.warnings = sorted(s.warnings)
+	return s, nil
+}
+
+// finishConfig fills the defaults, gives backends their names and checks.
+func (src *source) finishConfig() {
+	c := &src.config
+	if len(c.Queues) == 0 && !src.conf.bad["queues"] {
+		c.Queues = map[string]Queue{"default": {}}
+	}
+	v := reflect.ValueOf(c).Elem()
+	configObject.fill(src.conf, "", v, src.program)
+	if !src.conf.bad[""] {
+		configObject.check(src.conf, "", v)
+	}
+	for name, b := range c.Backends {
+		b.Name = name
+		c.Backends[name] = b
+	}
+}
+
+func (src *source) add(s *Snapshot, c *compiled, r *report) {
+	versions := s.prompts[c.def.ID]
+	at, found := slices.BinarySearchFunc(versions, c.def.Version, func(o *compiled, v int) int { return o.def.Version - v })
+	if found {
+		r.fault("", "prompt %s is defined twice", c.ref())
+		return
+	}
+	s.prompts[c.def.ID] = slices.Insert(versions, at, c)
+}
+
+// compile makes one prompt ready, or notes why it cannot be.
+func (src *source) compile(s *Snapshot, p Prompt, r *report) *compiled {
+	if r.bad[""] {
+		return nil
+	}
+	if !looseName.MatchString(p.ID) || p.Version < 1 {
+		r.fault("", "prompt %s@%d: the id must be %s, the version a whole number from 1", quoted(p.ID), p.Version, looseWords)
+		return nil
+	}
+	v := reflect.ValueOf(&p).Elem()
+	promptObject.fill(r, "", v, src.program)
+	promptObject.check(r, "", v)
+	c := &compiled{def: p, output: effective(schemas.Output{Mode: p.Output.Mode, RepairAttempts: p.Output.RepairAttempts,
+		DuplicateKeys: p.Output.DuplicateKeys, OnExhausted: p.Output.OnExhausted})}
+	src.profile(s, c, r)
+	src.templates(s, c, r)
+	if len(r.problems) == 0 {
+		src.contract(s, c, r)
+	}
+	if len(r.problems) > 0 {
+		return nil
+	}
+	c.tests(r)
+	return c
+}
+
+func (src *source) profile(s *Snapshot, c *compiled, r *report) {
+	name := c.def.Profile
+	if _, ok := s.config.Profiles[name]; !ok && name != "" && !r.bad["profile"] && !src.conf.bad["profiles"] && !src.conf.bad[""] {
+		r.fault("profile", "there is no profile %s%s", quoted(name), nearest(name, slices.Collect(maps.Keys(s.config.Profiles))))
+	}
+}
+
+// templates parses the messages and notes inputs that none of them uses.
+func (src *source) templates(s *Snapshot, c *compiled, r *report) {
+	inputs, used := slices.Collect(maps.Keys(c.def.Inputs)), map[string]bool{}
+	for i, m := range c.def.Messages {
+		t, faults := parseTemplate(m.Text, inputs)
+		for _, f := range faults {
+			r.fault(join(index("messages", i), m.Role), "%v", f)
+		}
+		if t == nil {
+			continue
+		}
+		for _, name := range t.uses {
+			used[name] = true
+		}
+		c.templates = append(c.templates, t)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.def.Inputs)) {
+		if !used[name] && len(r.problems) == 0 {
+			s.warnings = append(s.warnings, r.warning("inputs."+name, "no message uses this input"))
+		}
+	}
+}
+
+// contract reads and compiles the schema and says how it will go out.
+func (src *source) contract(s *Snapshot, c *compiled, r *report) {
+	ref := c.def.Output.Schema
+	c.output.Schema = ref.Inline
+	if ref.File != "" {
+		raw, err := src.schema(ref.File)
+		if err != nil {
+			r.fault("output.schema", "%v", err)
+			return
+		}
+		c.output.Schema = raw
+	}
+	var err error
+	if c.contract, err = compileContract(c.output); err != nil {
+		r.fault("output.schema", "%v%s", err, inFile(ref.File))
+		return
+	}
+	b, ok := s.config.Backends[s.config.Profiles[c.def.Profile].Backend]
+	if !ok {
+		return
+	}
+	_, note, err := native(c.output, b)
+	if err != nil {
+		r.fault("output.schema", "%v", err)
+	} else if note != "" {
+		s.warnings = append(s.warnings, r.warning("output.schema", "%s", note))
+	}
+}
+
+func inFile(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " (in " + name + ")"
+}
+
+// tests renders the inputs of the prompt's tests.
+func (c *compiled) tests(r *report) {
+	for i, t := range c.def.Tests {
+		at := index("tests", i)
+		_, faults := c.render(t.Inputs)
+		for _, f := range faults {
+			r.fault(join(at, f.at), "%s", f.message)
+		}
+	}
+}
+
+// render checks the inputs of a request and renders the messages.
+func (c *compiled) render(given map[string]json.RawMessage) ([]schemas.Message, []inputFault) {
+	values, faults := c.values(given)
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	steps := 0
+	out := make([]schemas.Message, len(c.templates))
+	for i, t := range c.templates {
+		text, fault := t.render(values, &steps)
+		if fault != nil {
+			return nil, []inputFault{*fault}
+		}
+		out[i] = schemas.Message{Role: c.def.Messages[i].Role, Content: text, Cache: cacheWord(c.def.Messages[i].Cache)}
+	}
+	return out, nil
+}
+
+func cacheWord(d Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
+
+// values completes the inputs with defaults: an absent one without a default is an empty text.
+func (c *compiled) values(given map[string]json.RawMessage) (map[string]*value, []inputFault) {
+	var faults []inputFault
+	values := map[string]*value{}
+	for _, name := range slices.Sorted(maps.Keys(c.def.Inputs)) {
+		in, at := c.def.Inputs[name], join("inputs", name)
+		raw, ok := given[name]
+		switch {
+		case ok && !json.Valid(raw):
+			faults = append(faults, inputFault{at, "is no valid JSON value"})
+		case ok && !utf8.Valid(raw):
+			faults = append(faults, inputFault{at, "is no valid UTF-8"})
+		case ok && sizeOf(raw) > in.Max:
+			faults = append(faults, inputFault{at, fmt.Sprintf("has %d bytes, allowed are %s (%d)", sizeOf(raw), in.Max, in.Max)})
+		case ok:
+			values[name] = newValue(at, raw)
+		case in.Needed():
+			faults = append(faults, inputFault{at, "is missing: the prompt needs it"})
+		case in.Default != nil:
+			values[name] = newValue(at, in.Default)
+		default:
+			values[name] = newValue(at, json.RawMessage(`""`))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if _, ok := c.def.Inputs[name]; !ok {
+			faults = append(faults, inputFault{join("inputs", bounded(name)),
+				"is no input of prompt " + c.ref() + nearest(name, slices.Collect(maps.Keys(c.def.Inputs)))})
+		}
+	}
+	return values, faults
+}
+
+// bounded is a name from outside as part of a path: itself where it may be a name, else quoted and cut.
+func bounded(name string) string {
+	if inputName.MatchString(name) {
+		return name
+	}
+	return quoted(name)
+}
+
+func (src *source) unusedProfiles(s *Snapshot) {
+	used := map[string]bool{}
+	for _, p := range src.prompts {
+		used[p.Profile] = true
+	}
+	for name := range s.config.Profiles {
+		if !used[name] && len(src.prompts) > 0 {
+			s.warnings = append(s.warnings, src.conf.warning("profiles."+name, "no prompt uses this profile; requests may still name it"))
+		}
+	}
+}
+
+// NewSnapshot checks and compiles definitions that a program made. The definitions must not be changed afterwards.
+func NewSnapshot(d Definitions) (*Snapshot, error) {
+	src := &source{config: cloned(d.Config), conf: newReport(""), prompts: slices.Clone(d.Prompts), program: true,
+		schema: func(string) (json.RawMessage, error) { return nil, errNoFiles }}
+	for i, p := range src.prompts {
+		src.prompts[i].Inputs = maps.Clone(p.Inputs)
+		src.reports = append(src.reports, newReport(fmt.Sprintf("%s@%d", p.ID, p.Version)))
+	}
+	return src.build()
+}
+
+// cloned copies the maps that build writes to.
+func cloned(c Config) Config {
+	c.Backends, c.Queues, c.Profiles = maps.Clone(c.Backends), maps.Clone(c.Queues), maps.Clone(c.Profiles)
+	return c
+}
+
+var errNoFiles = errors.New("there are no files here; give the schema inline")

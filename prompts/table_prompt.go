@@ -1,0 +1,145 @@
+package prompts
+
+import (
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"emend/schemas"
+)
+
+var inputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
+const inputWords = "A-Z a-z 0-9 _, beginning with a letter or _, at most 64"
+
+// maxInput bounds what an input may be allowed to hold.
+const maxInput = Size(schemas.MaxBytes)
+
+// settingsObject checks requests, too. Its bounds are the providers' widest.
+var settingsObject = &object{name: "settings", doc: "Settings of a generation. What is absent is not sent.", fields: []field{
+	{name: "temperature", kind: number{0, 2}, doc: "randomness"},
+	{name: "top_p", kind: number{0, 1}, doc: "nucleus sampling"},
+	{name: "max_output_tokens", kind: whole{1, math.MaxInt32}, doc: "the token limit of an answer"},
+	{name: "seed", kind: whole{math.MinInt64, math.MaxInt64}, doc: "a seed, where the provider knows one"},
+	{name: "stop", kind: list{of: text{lines: true}, max: 16}, doc: "texts that end an answer"},
+	{name: "frequency_penalty", kind: number{-2, 2}, doc: "against words that stand already"},
+	{name: "presence_penalty", kind: number{-2, 2}, doc: "against topics that stand already"},
+	{name: "reasoning_effort", kind: text{oneOf: []string{"none", "minimal", "low", "medium", "high", "xhigh"}}, doc: "how much a reasoning model thinks"},
+}}
+
+var inputObject = &object{name: "input", doc: "One input of a prompt.", also: checkInput, fields: []field{
+	{name: "max", kind: amount{1, maxInput}, doc: "its largest size: a text's bytes, another value's compact JSON", def: "1MiB"},
+	{name: "default", kind: anyValue{}, doc: "its value when a request gives none"},
+	{name: "required", kind: flag{}, doc: "whether a request must give it; true without a default. Without either it is an empty text"},
+	{name: "description", kind: text{lines: true, empty: true}, doc: "what it is"},
+}}
+
+var modes = []string{schemas.ModeNone, schemas.ModeBasic, schemas.ModeJSON, schemas.ModeJSONSchema}
+
+// Words of an output contract.
+const (
+	duplicatesReject   = "reject"
+	duplicatesLastWins = "last_wins"
+	exhaustedReturn    = "return"
+	exhaustedFail      = "fail"
+)
+
+var outputObject = &object{name: "output", doc: "The output contract.",
+	later: []string{"repair", "checks", "local", "style", "candidate", "on_shape", "missing_path", "preserve", "max_targets", "rules"},
+	fields: []field{
+		{name: "mode", kind: text{oneOf: modes}, doc: "what an answer must be: anything, not blank, one JSON value, or JSON that a schema accepts", def: schemas.ModeNone},
+		{name: "schema", kind: schemaRef, doc: "for json_schema: a file beside the prompts, or the schema itself"},
+		{name: "repair_attempts", kind: whole{0, MaxRepairAttempts}, doc: "corrective calls after an answer that is not", def: "0"},
+		{name: "duplicate_keys", kind: text{oneOf: []string{duplicatesReject, duplicatesLastWins}}, doc: "what a name given twice is", def: duplicatesReject},
+		{name: "on_exhausted", kind: text{oneOf: []string{exhaustedReturn, exhaustedFail}, later: []string{"escalate"}},
+			doc: "whether an answer that stays invalid is returned with its findings, or fails the run", def: exhaustedReturn},
+	}}
+
+var schemaRef = textOr{text: text{what: "the name of a JSON file beside the prompts"}, other: inlineSchema{}, literal: "File", form: "Inline"}
+
+// inlineSchema is a JSON Schema in YAML.
+type inlineSchema struct{ anyValue }
+
+func (inlineSchema) words() string { return "a JSON Schema" }
+
+var expectObject = &object{name: "expect", doc: "What a test asserts.", fields: []field{
+	{name: "status", kind: text{oneOf: []string{schemas.StatusSucceeded, schemas.StatusUnverified, schemas.StatusInvalid, schemas.StatusRejected, schemas.StatusFailed}},
+		doc: "the status of the result"},
+	{name: "calls", kind: whole{1, 100}, doc: "the number of calls"},
+}}
+
+var testObject = &object{name: "test", doc: "An example that emend check renders and runs without a provider.", fields: []field{
+	{name: "name", kind: text{}, doc: "its name", required: true},
+	{name: "inputs", kind: dict{of: anyValue{}, name: inputName, what: inputWords}, doc: "the inputs of the request"},
+	{name: "answers", kind: list{of: text{lines: true, empty: true}, max: 100}, doc: "the model's answers, in order"},
+	{name: "expect", kind: expectObject, doc: "what comes of it"},
+}}
+
+var promptObject = &object{name: "prompt", doc: "One version of a prompt: prompts/<id>@<version>.yaml.",
+	later: []string{"checks", "retries", "validation_policy", "repair", "outputs", "output_governance", "validation_rules"}, also: checkPrompt,
+	fields: []field{
+		{name: "description", kind: text{lines: true, empty: true}, doc: "what it is for"},
+		{name: "profile", kind: text{pattern: looseName, what: looseWords}, doc: "a name of profiles; a request may name another, and must if this is absent"},
+		{name: "inputs", kind: dict{of: inputObject, name: inputName, what: inputWords}, doc: "inputs by name"},
+		{name: "messages", kind: list{of: messageKind{}, min: 1, max: 100}, doc: "the conversation, each message a template", required: true},
+		{name: "output", kind: outputObject, doc: "the output contract"},
+		{name: "settings", kind: settingsObject, doc: "settings that go over the profile's"},
+		{name: "transient_retries", kind: whole{0, MaxTransientRetries}, doc: "extra attempts per generation in place of emend.yaml's"},
+		{name: "tests", kind: list{of: testObject, max: 1000}, doc: "examples"},
+	}}
+
+var roles = []string{schemas.RoleDeveloper, schemas.RoleSystem, schemas.RoleUser, schemas.RoleAssistant}
+
+// messageKind is {role: text} with an optional cache.
+type messageKind struct{}
+
+var cacheKind = span{Duration(oneSecond), Duration(day)}
+
+var templateKind = text{lines: true, empty: true}
+
+func (messageKind) read(r *report, n *yaml.Node, at string, v reflect.Value) {
+	t := v.Addr().Interface().(*Template)
+	eachMember(r, n, at, func(key string, line int, val *yaml.Node) {
+		path := join(at, key)
+		switch {
+		case key == "cache":
+			readInto(r, cacheKind, val, path, v.FieldByName("Cache"))
+		case !slices.Contains(roles, key):
+			r.faultOn(line, path, "unknown role%s", nearest(key, append(slices.Clone(roles), "cache")))
+		case t.Role != "":
+			r.faultOn(line, path, "a message has one role, and this one has %s already; begin a new list entry", t.Role)
+		default:
+			t.Role = key
+			readInto(r, templateKind, val, path, v.FieldByName("Text"))
+		}
+	})
+}
+
+func (messageKind) check(r *report, at string, v reflect.Value) {
+	t := v.Interface().(Template)
+	if !slices.Contains(roles, t.Role) {
+		r.fault(at, "needs one of the roles developer, system, user, assistant, as in - user: Hello")
+		return
+	}
+	if t.Cache != 0 || r.given(join(at, "cache")) {
+		checkValue(r, cacheKind, join(at, "cache"), v.FieldByName("Cache"))
+	}
+	checkValue(r, templateKind, join(at, t.Role), v.FieldByName("Text"))
+}
+
+func (messageKind) schema() ordered {
+	props := ordered{}
+	for _, role := range roles {
+		props = append(props, member{role, ordered{{"type", "string"}, {"description", "the text of a " + role + " message, a template"}}})
+	}
+	cache := append(cacheKind.schema(), member{"description", "how long the provider may cache the conversation up to here"})
+	return ordered{{"type", "object"}, {"properties", append(props, member{"cache", cache})}, {"additionalProperties", false},
+		{"minProperties", 1}, {"maxProperties", 2}}
+}
+
+func (messageKind) words() string {
+	return "messages {developer, system, user or assistant: text, cache: duration}"
+}
