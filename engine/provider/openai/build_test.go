@@ -155,7 +155,8 @@ func exchange() (*openai.Dialect, *provider.Endpoint, *provider.Request, *provid
 	r.Messages = append([]schemas.Message{{Role: "system", Content: "Answer with JSON only."}}, r.Messages...)
 	r.Settings = schemas.Settings{Temperature: new(0.0), MaxOutputTokens: new(int64(800))}
 	r.Schema = &provider.Schema{Name: "out", Bytes: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`)}
-	answer := fmt.Sprintf(`{"a":%q}`, strings.Repeat("a value \"quoted\" ", 60))
+	line := `{"description":"Paper, A4, 80 g","quantity":3,"price":"4.20 EUR"},`
+	answer := fmt.Sprintf(`{"lines":[%s]}`, strings.TrimSuffix(strings.Repeat(line, 1024/len(line)), ","))
 	body := completion(`"content":`+quote(answer)+`,"refusal":null,"annotations":[]`, `"stop"`,
 		`{"prompt_tokens":12,"completion_tokens":7,"total_tokens":19,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0}}`).Body
 	return openai.New(), &provider.Endpoint{Backend: "b"}, r, &provider.Reply{Status: 200, Body: []byte(body)}
