@@ -91,11 +91,19 @@ func backendOf(dir string, req schemas.Request) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the prompt's backend is not known without definitions; give --backend, or --dir with a good folder: %w", err)
 	}
-	b, err := snap.BackendOf(req)
-	if err != nil {
-		return "", fmt.Errorf("%w; give --backend", err)
+	profile := req.Profile
+	if profile == "" {
+		p, ok := snap.Prompt(req.Prompt)
+		if !ok {
+			return "", fmt.Errorf("%s has no prompt %q; give --backend if a worker elsewhere has it", dir, req.Prompt)
+		}
+		profile = p.Profile
 	}
-	return b, nil
+	p, ok := snap.Profiles()[profile]
+	if !ok {
+		return "", fmt.Errorf("%s has no profile %q; give --backend", dir, profile)
+	}
+	return p.Backend, nil
 }
 
 // readInputs reads NAME=VALUE, NAME=@FILE and NAME:=JSON.

@@ -39,14 +39,14 @@ func (a *app) streamsVerb(verb, short string, apply bool) *cobra.Command {
 		defer nc.Close()
 		ctx, cancel := within(c.Context(), streamsWithin)
 		defer cancel()
-		return a.streams(ctx, nc, snap.Config(), apply)
+		return a.topology(ctx, nc, snap.Config(), apply)
 	}}
 	f.register(c)
 	c.Flags().StringVar(&dir, "dir", ".", "the `FOLDER` with emend.yaml")
 	return c
 }
 
-func (a *app) streams(ctx context.Context, nc *nats.Conn, cfg prompts.Config, apply bool) error {
+func (a *app) topology(ctx context.Context, nc *nats.Conn, cfg prompts.Config, apply bool) error {
 	t, changes, err := plan(ctx, nc, cfg)
 	if err != nil {
 		return failed(err)
