@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -70,8 +71,9 @@ func (c *Client) Run(ctx context.Context, backend string, k Key, body []byte, wa
 		return nil, fmt.Errorf("subscribe to the reply inbox: %w", err)
 	}
 	defer func() { _ = replies.Unsubscribe() }()
+	finished := make(chan struct{})
 	if watch != nil {
-		stop, err := c.Watch(k, watch)
+		stop, err := c.Watch(k, untilFinished(watch, finished))
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +82,34 @@ func (c *Client) Run(ctx context.Context, backend string, k Key, body []byte, wa
 	if _, err := c.Publish(ctx, backend, k, body, inbox); err != nil {
 		return nil, err
 	}
-	return c.await(ctx, replies, k)
+	r, err := c.await(ctx, replies, k)
+	if err == nil && watch != nil {
+		c.lastWord(ctx, finished)
+	}
+	return r, err
+}
+
+// untilFinished closes finished once the run's last event has been handed over.
+func untilFinished(watch func(schemas.Event), finished chan struct{}) func(schemas.Event) {
+	var once sync.Once
+	return func(e schemas.Event) {
+		watch(e)
+		if e.Kind == schemas.EventFinished {
+			once.Do(func() { close(finished) })
+		}
+	}
+}
+
+// lastWordWithin bounds the wait for the finished event, which follows the reply and may be lost.
+const lastWordWithin = time.Second
+
+func (c *Client) lastWord(ctx context.Context, finished <-chan struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, lastWordWithin)
+	defer cancel()
+	select {
+	case <-finished:
+	case <-ctx.Done():
+	}
 }
 
 // lookEvery is how often a waiting client looks at the store itself: a reply may be lost, a stored result not.
