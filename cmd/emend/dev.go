@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"emend/consumer"
@@ -19,16 +21,16 @@ import (
 // dev runs an embedded server and a worker, and reloads definitions as they are saved.
 func (a *app) dev() *cobra.Command {
 	var f natsFlags
-	o := serveOptions{embedded: true}
+	o := serveOptions{embedded: true, text: true}
 	c := &cobra.Command{Use: "dev", Short: "An embedded server and a worker; reloads definitions as they are saved", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := context.WithCancel(c.Context())
 			defer stop()
 			followed := make(chan struct{})
 			started := false
-			err := a.work(ctx, f, o, func(nc *nats.Conn, w *consumer.Worker) {
+			err := a.work(ctx, f, o, func(at string, w *consumer.Worker) {
 				started = true
-				a.greet(nc, o.dir)
+				a.greet(at, o.dir, f)
 				go func() {
 					defer close(followed)
 					a.follow(ctx, w, f, o.dir)
@@ -48,20 +50,32 @@ func (a *app) dev() *cobra.Command {
 	return c
 }
 
-func (a *app) greet(nc *nats.Conn, dir string) {
-	snap, err := prompts.LoadDir(dir)
+// greet prints what can be typed in another shell.
+func (a *app) greet(at, dir string, f natsFlags) {
+	snap, err := prompts.LoadDir(dir, f.option())
 	if err != nil {
 		return
 	}
-	fmt.Fprintf(a.out, "NATS on %s\n", nc.ConnectedUrl())
+	fmt.Fprintf(a.out, "NATS on %s; from another shell in this folder:\n", at)
 	for _, p := range snap.Prompts() {
-		fmt.Fprintf(a.out, "  emend run %s@%d\n", p.ID, p.Version)
-	}
-	for _, b := range snap.Config().BackendNames() {
-		for _, q := range snap.Config().QueueNames() {
-			fmt.Fprintf(a.out, "  nats --timeout 2m req %s.ask.%s.%s '{\"prompt\": ...}'\n", snap.Config().NATS.Space, b, q)
+		profile, ok := snap.Profiles()[p.Profile]
+		if !ok {
+			continue
 		}
+		ref := fmt.Sprintf("%s@%d", p.ID, p.Version)
+		names := slices.Sorted(maps.Keys(p.Inputs))
+		fmt.Fprintf(a.out, "  emend run --nats %s %s%s\n", at, ref, each(names, " %s=..."))
+		fmt.Fprintf(a.out, "  nats --server %s --timeout 2m req %s.ask.%s.%s '{\"prompt\": %q, \"inputs\": {%s}}'\n", at, snap.Config().NATS.Space,
+			profile.Backend, snap.Config().QueueNames()[0], ref, strings.TrimPrefix(each(names, ", %q: \"...\""), ", "))
 	}
+}
+
+func each(names []string, format string) string {
+	var b strings.Builder
+	for _, n := range names {
+		fmt.Fprintf(&b, format, n)
+	}
+	return b.String()
 }
 
 // lookEvery is how often the working folder is looked at for saved files.

@@ -71,9 +71,11 @@ func (a *app) finishedText(e schemas.Event) string {
 		s += " (" + e.Category + ")"
 	}
 	if e.Totals != nil {
-		c := e.Totals.Counts
-		s += a.colour(dim, fmt.Sprintf("  %d calls, %d retries, %d repairs, %s", c.Calls, c.Retries, c.Repairs,
-			time.Duration(e.Totals.TimingMS.Total)*time.Millisecond))
+		c, took := e.Totals.Counts, millis(&e.Totals.TimingMS.Total)
+		if e.DurationMS != nil {
+			took = millis(e.DurationMS)
+		}
+		s += a.colour(dim, fmt.Sprintf("  %d calls, %d retries, %d repairs, %s", c.Calls, c.Retries, c.Repairs, took))
 	}
 	return s
 }

@@ -22,7 +22,7 @@ import (
 
 type serveOptions struct {
 	dir, config, store, level, id string
-	embedded, checkStreams        bool
+	embedded, checkStreams, text  bool
 	port                          int
 }
 
@@ -50,8 +50,8 @@ func (a *app) serve() *cobra.Command {
 	return c
 }
 
-// work is one worker's life. ready is called with its connection when it pulls; nil for nothing.
-func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(*nats.Conn, *consumer.Worker)) error {
+// work is one worker's life. ready is called with the server's address when it pulls; nil for nothing.
+func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(url string, w *consumer.Worker)) error {
 	dir, err := folder(o)
 	if err != nil {
 		return err
@@ -60,11 +60,11 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 	if err != nil {
 		return err
 	}
-	log, err := a.logger(snap.Config().Log, o.level)
+	log, err := a.logger(o.log(snap.Config().Log), o.level)
 	if err != nil {
 		return err
 	}
-	nc, stop, err := a.link(snap.Config().NATS, o, log)
+	nc, at, stop, err := a.link(snap.Config().NATS, o, log)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 	w, err = consumer.NewWorker(nc, eng, consumer.Options{ID: o.id, Version: semver(), Log: log, CheckStreams: o.checkStreams, Ready: func() {
 		log.Info().Str("worker", w.ID()).Str("space", snap.Config().NATS.Space).Int("prompts", len(snap.Prompts())).Msg("serving")
 		if ready != nil {
-			ready(nc, w)
+			ready(at, w)
 		}
 	}})
 	if err != nil {
@@ -100,6 +100,14 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 	return failed(w.Run(ctx))
 }
 
+// log is how the worker logs: for people under dev, else as configured.
+func (o serveOptions) log(cfg prompts.Log) prompts.Log {
+	if o.text {
+		cfg.Format = "text"
+	}
+	return cfg
+}
+
 // reload swaps the definitions; a bad set is refused and the old stays.
 func reload(w *consumer.Worker, first *engine.Engine, dir string, f natsFlags, log zerolog.Logger) {
 	snap, err := prompts.LoadDir(dir, f.option())
@@ -115,28 +123,28 @@ func reload(w *consumer.Worker, first *engine.Engine, dir string, f natsFlags, l
 }
 
 // link connects, to the embedded server if asked for.
-func (a *app) link(cfg prompts.NATS, o serveOptions, log zerolog.Logger) (*nats.Conn, func(), error) {
+func (a *app) link(cfg prompts.NATS, o serveOptions, log zerolog.Logger) (*nats.Conn, string, func(), error) {
 	if !o.embedded {
 		nc, err := connect(cfg, "worker", false)
 		if err != nil {
-			return nil, nil, err
+			return nil, "", nil, err
 		}
 		if old := consumer.OldServer(nc); old != "" {
 			log.Warn().Msg(old)
 		}
-		return nc, nc.Close, nil
+		return nc, safeURL(nc.ConnectedUrl()), nc.Close, nil
 	}
 	srv, err := devnats.Start(devnats.Options{StoreDir: o.store, Port: o.port})
 	if err != nil {
-		return nil, nil, failed(err)
+		return nil, "", nil, failed(err)
 	}
 	nc, err := srv.Connect(nats.Name("emend worker"))
 	if err != nil {
 		srv.Stop()
-		return nil, nil, failed(err)
+		return nil, "", nil, failed(err)
 	}
 	log.Info().Str("url", srv.URL()).Msg("embedded nats-server")
-	return nc, func() { nc.Close(); srv.Stop() }, nil
+	return nc, srv.URL(), func() { nc.Close(); srv.Stop() }, nil
 }
 
 // folder is the working folder: --dir, or that of --config.

@@ -110,4 +110,3 @@ func (a *app) verdictLines(v verdictJSON) {
 		fmt.Fprintf(a.out, "and %d more\n", v.Omitted)
 	}
 }
-
