@@ -70,6 +70,7 @@ func (src *source) finishConfig() {
 	configObject.fill(src.conf, "", v, src.program)
 	if !src.conf.bad[""] {
 		configObject.check(src.conf, "", v)
+		publishedConfig.check(src.conf)
 	}
 	for name, b := range c.Backends {
 		b.Name = name
@@ -99,6 +100,7 @@ func (src *source) compile(s *Snapshot, p Prompt, r *report) *compiled {
 	v := reflect.ValueOf(&p).Elem()
 	promptObject.fill(r, "", v, src.program)
 	promptObject.check(r, "", v)
+	publishedPrompt.check(r)
 	c := &compiled{def: p, output: effective(schemas.Output{Mode: p.Output.Mode, RepairAttempts: p.Output.RepairAttempts,
 		DuplicateKeys: p.Output.DuplicateKeys, OnExhausted: p.Output.OnExhausted})}
 	src.profile(s, c, r)

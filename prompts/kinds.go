@@ -145,10 +145,10 @@ func (k number) schema() ordered {
 
 func (k number) words() string { return fmt.Sprintf("number from %v to %v", k.min, k.max) }
 
-// flag is true or false, never another word.
-type flag struct{}
+// boolean is true or false, never another word.
+type boolean struct{}
 
-func (flag) read(r *report, n *yaml.Node, at string, v reflect.Value) {
+func (boolean) read(r *report, n *yaml.Node, at string, v reflect.Value) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
 		r.fault(at, "must be true or false, not %s", nodeKind(n))
 		return
@@ -156,6 +156,6 @@ func (flag) read(r *report, n *yaml.Node, at string, v reflect.Value) {
 	v.SetBool(strings.EqualFold(n.Value, "true"))
 }
 
-func (flag) check(*report, string, reflect.Value) {}
-func (flag) schema() ordered                      { return ordered{{"type", "boolean"}} }
-func (flag) words() string                        { return "true or false" }
+func (boolean) check(*report, string, reflect.Value) {}
+func (boolean) schema() ordered                      { return ordered{{"type", "boolean"}} }
+func (boolean) words() string                        { return "true or false" }

@@ -126,21 +126,16 @@ func (l *loader) config(c *Config, optional bool) *report {
 	case err != nil:
 		r.fault("", "%v", err)
 	default:
-		decode(r, configObject, publishedConfig, text, c)
+		decode(r, configObject, text, c)
 		l.scripts(r, c)
 	}
 	return r
 }
 
-// decode reads a file by its table and then by the published schema, which can only add faults.
-func decode(r *report, o *object, p *published, text []byte, v any) {
-	root := parseYAML(r, text)
-	if root == nil {
-		return
-	}
-	o.read(r, root, "", reflect.ValueOf(v).Elem())
-	if len(r.problems) == 0 {
-		p.check(r, root)
+// decode reads a file by its table; what it holds is checked when everything is read.
+func decode(r *report, o *object, text []byte, v any) {
+	if r.root = parseYAML(r, text); r.root != nil {
+		o.read(r, r.root, "", reflect.ValueOf(v).Elem())
 	}
 }
 
@@ -200,7 +195,7 @@ func (l *loader) prompt(name string) (Prompt, *report) {
 		r.fault("", "%v", err)
 		return p, r
 	}
-	decode(r, promptObject, publishedPrompt, text, &p)
+	decode(r, promptObject, text, &p)
 	return p, r
 }
 

@@ -32,11 +32,14 @@ var (
 	publishedPrompt = &published{text: PromptSchema}
 )
 
-// check adds what the published schema refuses.
-func (p *published) check(r *report, root *yaml.Node) {
+// check adds what the published schema refuses in a file that the table accepts.
+func (p *published) check(r *report) {
+	if r.root == nil || len(r.problems) > 0 {
+		return
+	}
 	scratch := newReport("")
 	var doc any
-	if err := json.Unmarshal(jsonOf(scratch, withoutNulls(root), ""), &doc); err != nil || len(scratch.problems) > 0 {
+	if err := json.Unmarshal(jsonOf(scratch, withoutNulls(r.root), ""), &doc); err != nil || len(scratch.problems) > 0 {
 		r.fault("", "holds a number that is out of range")
 		return
 	}

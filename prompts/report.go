@@ -3,6 +3,8 @@ package prompts
 import (
 	"fmt"
 	"strings"
+
+	"gopkg.in/yaml.v3"
 )
 
 // report collects the faults of one file, or of definitions or a request without a file.
@@ -13,6 +15,8 @@ type report struct {
 	// bad holds the paths whose value could not be read: nothing more is said about them.
 	bad      map[string]bool
 	problems []Problem
+	// root is what the file holds, for the published schema; nil without a file.
+	root *yaml.Node
 }
 
 func newReport(file string) *report {

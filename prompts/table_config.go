@@ -46,7 +46,7 @@ var natsObject = &object{name: "nats", doc: "How to reach NATS, and the names th
 		{name: "space", kind: text{pattern: subjectName, what: subjectWords}, doc: "the first token of every subject and stream name", def: "emend"},
 		{name: "domain", kind: text{empty: true, pattern: looseName, what: looseWords}, doc: "a JetStream domain"},
 		{name: "replicas", kind: whole{1, 5}, doc: "replicas of every stream and bucket", def: "1"},
-		{name: "single_replica", kind: flag{}, doc: "one replica on a clustered server is meant"},
+		{name: "single_replica", kind: boolean{}, doc: "one replica on a clustered server is meant"},
 		{name: "inboxes", kind: list{of: text{pattern: inboxName, what: "a subject, * and > allowed"}, min: 1, max: 100, unique: true},
 			doc: "subjects that a reply may go to", def: `["_INBOX.>"]`},
 	}}

@@ -33,7 +33,7 @@ var settingsObject = &object{name: "settings", doc: "Settings of a generation. W
 var inputObject = &object{name: "input", doc: "One input of a prompt.", also: checkInput, fields: []field{
 	{name: "max", kind: amount{1, maxInput}, doc: "its largest size: a text's bytes, another value's compact JSON", def: "1MiB"},
 	{name: "default", kind: anyValue{}, doc: "its value when a request gives none"},
-	{name: "required", kind: flag{}, doc: "whether a request must give it; true without a default. Without either it is an empty text"},
+	{name: "required", kind: boolean{}, doc: "whether a request must give it; true without a default. Without either it is an empty text"},
 	{name: "description", kind: text{lines: true, empty: true}, doc: "what it is"},
 }}
 

@@ -40,7 +40,7 @@ func ParseDuration(s string) (Duration, error) {
 	days, rest, found := strings.Cut(s, "d")
 	if !found {
 		d, err := time.ParseDuration(s)
-		if err != nil || s == "0" {
+		if err != nil || s == "0" || s[0] == '-' || s[0] == '+' {
 			return 0, errDuration
 		}
 		return Duration(d), nil
