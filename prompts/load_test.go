@@ -109,6 +109,7 @@ func TestPromptProblems(t *testing.T) {
 	}{
 		{"messages: [{user: hi}]", nil},
 		{"", []string{":1: messages: is missing: the conversation"}},
+		{"messages: [{user: ~}]", []string{":1: messages[0]: needs one of the roles"}},
 		{"messages: []", []string{":1: messages: has 0 entries; allowed are 1 to 100"}},
 		{"messages: hi", []string{":1: messages: must be a list, not text"}},
 		{"messages:\n- hi\n- {usr: x}\n- {cache: 5m}\n- {user: a, system: b}\n- {user: [x]}\n- {user: a, cache: 5}\n- {}\n- {user: x, cache: 0s}\n- {user: 5}", []string{

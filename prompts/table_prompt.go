@@ -111,7 +111,7 @@ func (messageKind) read(r *report, n *yaml.Node, at string, v reflect.Value) {
 			r.faultOn(line, path, "unknown role%s", nearest(key, append(slices.Clone(roles), "cache")))
 		case t.Role != "":
 			r.faultOn(line, path, "a message has one role, and this one has %s already; begin a new list entry", t.Role)
-		default:
+		case !isNull(val):
 			t.Role = key
 			readInto(r, templateKind, val, path, v.FieldByName("Text"))
 		}
