@@ -51,7 +51,8 @@ func (w *Worker) serve() (*services, error) {
 			return nil, errors.Join(fmt.Errorf("endpoint %s: %w", e.name, err), s.svc.Stop(), sub.Unsubscribe())
 		}
 	}
-	return s, nil
+	// Ready means that the services answer: the server must have heard of their subscriptions.
+	return s, flush(w.nc)
 }
 
 func (s *services) stop() {
