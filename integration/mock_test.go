@@ -1,0 +1,131 @@
+package integration
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"emend/engine/provider/scripted"
+)
+
+// holdMark in a request's text makes the mock wait with its answer until release is called.
+const holdMark = "HOLD"
+
+// script is what the mock answers: by a word of the conversation, else a short text.
+const script = `
+rules:
+  - match: {contains: BUSY-ONCE}
+    replies:
+      - {status: 429, retry_after: "0.05", error_code: rate_limit_exceeded}
+      - {json: {score: 1}}
+  - match: {contains: MEND-ME}
+    replies:
+      - {text: '{"score": "one"}'}
+      - {json: {score: 1}}
+  - match: {contains: NEVER-RIGHT}
+    replies: [{text: '{"score": "one"}'}]
+  - match: {contains: BIG-NUMBER}
+    replies: [{text: '1e1000001'}]
+  - match: {contains: BAD-REQUEST}
+    replies: [{status: 400, error_code: bad_parameter}]
+  - match: {contains: ECHO}
+    replies: [{echo: true}]
+default: {replies: [{json: {score: 1}, usage: {input: 10, output: 5}}]}
+`
+
+// mock is an OpenAI-compatible server that can be put in trouble and can hold its answers back.
+type mock struct {
+	http     *httptest.Server
+	scripted *scripted.Server
+	calls    atomic.Int64
+	// fault is the status that every call gets instead of an answer, 0 for none. faultText goes into its body.
+	fault     atomic.Int64
+	faultText string
+	// answer replaces the script for texts that hold its key.
+	answers map[string]string
+	// arrived tells of every call that is held, left of every held call whose caller went away.
+	arrived, left chan string
+	mu            sync.Mutex
+	released      chan struct{}
+	keys          sync.Map
+}
+
+func newMock(t *testing.T) *mock {
+	t.Helper()
+	s, err := scripted.Parse([]byte(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &mock{scripted: s.Handler(), arrived: make(chan string, 1024), left: make(chan string, 1024), released: make(chan struct{}),
+		answers: map[string]string{}}
+	m.http = httptest.NewServer(m)
+	t.Cleanup(func() { m.release(); m.http.Close() })
+	return m
+}
+
+// ServeHTTP holds, fails, or plays the script.
+func (m *mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	m.calls.Add(1)
+	m.keys.Store(r.Header.Get("Authorization"), true)
+	if status := m.fault.Load(); status != 0 {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(int(status))
+		_, _ = fmt.Fprintf(w, `{"error": {"message": %q, "code": "mock_trouble"}}`, m.faultText)
+		return
+	}
+	if bytes.Contains(body, []byte(holdMark)) && !m.held(r, string(body)) {
+		panic(http.ErrAbortHandler)
+	}
+	for mark, text := range m.answers {
+		if strings.Contains(string(body), mark) {
+			m.say(w, text)
+			return
+		}
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	m.scripted.ServeHTTP(w, r)
+}
+
+func (m *mock) say(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"choices": [{"message": {"role": "assistant", "content": %q}, "finish_reason": "stop"}]}`, text)
+}
+
+// held waits for the release; false if the caller went away before.
+func (m *mock) held(r *http.Request, body string) bool {
+	m.mu.Lock()
+	released := m.released
+	m.mu.Unlock()
+	m.arrived <- body
+	select {
+	case <-released:
+		return true
+	case <-r.Context().Done():
+		m.left <- body
+		return false
+	}
+}
+
+// release lets all held calls, and those to come, through.
+func (m *mock) release() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	select {
+	case <-m.released:
+	default:
+		close(m.released)
+	}
+}
+
+// fail puts the backend in trouble with a status; 0 mends it.
+func (m *mock) fail(status int) { m.fault.Store(int64(status)) }
