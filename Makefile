@@ -1,0 +1,59 @@
+# `make help` lists the targets: the text after ## is their help.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+GO ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
+FUZZTIME ?= 30s
+BENCHTIME ?= 1s
+STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
+NATS_CLI := build/tools/nats
+
+.PHONY: help build test race fuzz lint bench foreign demo check clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+build: ## the program, static, to build/emend
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o build/emend ./cmd/emend
+
+test: ## all tests, without a network
+	$(GO) test ./...
+
+race: ## all tests under the race detector
+	$(GO) test -race ./...
+
+fuzz: ## every fuzz target for FUZZTIME (30s)
+	@mkdir -p build; $(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ {n[++k] = $$1} /^ok/ {for (i = 1; i <= k; i++) print $$2, n[i]; k = 0}' > build/fuzz.txt
+	@test -s build/fuzz.txt || { echo "no fuzz target was found"; exit 1; }
+	@while read -r pkg name; do \
+	  echo "$$pkg $$name"; \
+	  $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg" </dev/null; \
+	done < build/fuzz.txt
+
+lint: ## go vet, gofmt, staticcheck, go fix -diff
+	$(GO) vet ./...
+	@bad=$$(git ls-files -z '*.go' | xargs -0 -r gofmt -l); test -z "$$bad" || { echo "gofmt -w these:"; echo "$$bad"; exit 1; }
+	$(STATICCHECK) ./...
+	$(GO) fix -diff ./...
+
+bench: ## the machine, then the benchmarks (BENCHTIME, 1s)
+	@grep -m1 'model name' /proc/cpuinfo | sed 's/.*: /cpu    /'; echo "cores  $$(nproc)"; \
+	 awk '/MemTotal/ {printf "memory %.0f GiB\n", $$2 / 1048576}' /proc/meminfo; echo "kernel $$(uname -sr)"; $(GO) version | sed 's/^go version /go     /'
+	@dirs="./engine/... ./capacity"; if ls integration/bench/*.go >/dev/null 2>&1; then dirs="$$dirs ./integration/bench/..."; fi; \
+	 $(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -p 1 $$dirs
+
+foreign: build $(NATS_CLI) ## the official nats CLI and JavaScript client against a worker
+	npm ci --prefix integration/foreign --no-audit --no-fund --loglevel=error
+	EMEND=$(CURDIR)/build/emend NATS=$(CURDIR)/$(NATS_CLI) $(GO) test -count=1 -tags foreign ./integration/foreign/
+
+$(NATS_CLI): tools/natscli/go.mod tools/natscli/go.sum
+	$(GO) build -modfile=tools/natscli/go.mod -o $@ github.com/nats-io/natscli/nats
+
+demo: ## three runs in one process, about four seconds
+	$(GO) run ./cmd/emend demo
+
+check: lint test race ## what a change must pass before it is shown; .ci/run adds fuzz and foreign
+
+clean: ## remove what was built
+	rm -rf build integration/foreign/node_modules
