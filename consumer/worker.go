@@ -124,7 +124,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.draining.Store(true)
 	services.stop()
 	pulling.Wait()
-	w.drain(putDown)
+	w.drain(putDown, stopBase)
 	stopBase()
 	close(stopLeases)
 	err = <-leasesDone
@@ -183,11 +183,17 @@ func (w *Worker) start(ctx, work context.Context) *sync.WaitGroup {
 	return &pulling
 }
 
+// lastStores is how long, after the drain timeout, results and states may still be stored. Past it the store is taken to
+// be out of reach: what is not stored is not acked, and is delivered again.
+const lastStores = 15 * time.Second
+
 // drain waits for the runs under way, then puts down the rest.
-func (w *Worker) drain(putDown context.CancelCauseFunc) {
+func (w *Worker) drain(putDown context.CancelCauseFunc, giveUp context.CancelFunc) {
 	timeout := w.engine.Load().Snapshot().Config().DrainTimeout.Std()
-	timer := time.AfterFunc(timeout, func() { putDown(errPutDown) })
-	defer timer.Stop()
+	first := time.AfterFunc(timeout, func() { putDown(errPutDown) })
+	defer first.Stop()
+	last := time.AfterFunc(timeout+lastStores, giveUp)
+	defer last.Stop()
 	for _, p := range w.pools {
 		p.running.Wait()
 	}

@@ -26,8 +26,10 @@ func WireResult(p *run.Plan, res run.Result) schemas.Result {
 		out.Attempts = []schemas.Attempt{}
 	}
 	out.TimingMS = schemas.Timing{Waiting: s.Waited.Milliseconds(), Model: s.Model.Milliseconds()}
-	if res.Failure != nil {
-		out.Error = WireError(res)
+	if f := res.Failure; f != nil {
+		if out.Error = WireError(res); out.Error == nil {
+			out.Warnings = append(out.Warnings, f.Message)
+		}
 		return out
 	}
 	out.Usage = s.Usage.Usage()
