@@ -238,3 +238,14 @@ func TestMockCountsItsCalls(t *testing.T) {
 		t.Errorf("%v %+v", err, stats)
 	}
 }
+
+// The service registry refuses what is no semantic version; a build from a bare commit must serve all the same.
+func TestSemverIsAlwaysOne(t *testing.T) {
+	saved := version
+	defer func() { version = saved }()
+	for v, want := range map[string]string{"v1.2.3": "1.2.3", "0.1.0-dev": "0.1.0-dev", "5708e68-dirty": "0.0.0", "": "0.0.0"} {
+		if version = v; semver() != want {
+			t.Errorf("%q becomes %q", v, semver())
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -186,8 +187,15 @@ func (a *app) logger(cfg prompts.Log, level string) (zerolog.Logger, error) {
 	return zerolog.New(out).Level(l).With().Timestamp().Logger(), nil
 }
 
-// semver is the version in the form that the service registry asks for.
-func semver() string { return strings.TrimPrefix(version, "v") }
+var semantic = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+
+// semver is the version in the form that the service registry insists on; a build from a bare commit has none.
+func semver() string {
+	if v := strings.TrimPrefix(version, "v"); semantic.MatchString(v) {
+		return v
+	}
+	return "0.0.0"
+}
 
 // safeURL is a URL without its credentials.
 func safeURL(s string) string {
