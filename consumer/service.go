@@ -52,7 +52,11 @@ func (w *Worker) serve() (*services, error) {
 		}
 	}
 	// Ready means that the services answer: the server must have heard of their subscriptions.
-	return s, flush(w.nc)
+	if err := flush(w.nc); err != nil {
+		s.stop()
+		return nil, fmt.Errorf("the services are not heard of by the server: %w", err)
+	}
+	return s, nil
 }
 
 func (s *services) stop() {

@@ -74,6 +74,8 @@ type site struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
 	log    *logs
+	// workers are those started so far.
+	workers []*worker
 }
 
 // files are the definitions besides emend.yaml.
@@ -187,6 +189,7 @@ func (s *site) workerOn(nc *nats.Conn, change ...func(*consumer.Options)) *worke
 	s.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &worker{s: s, nc: nc, engine: e, cancel: cancel, done: make(chan struct{})}
+	s.workers = append(s.workers, w)
 	go func() { defer close(w.done); w.err = cw.Run(ctx) }()
 	s.Cleanup(func() { s.mock.release(); w.stop(); e.Close() })
 	select {
