@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -48,9 +49,7 @@ func WithTrouble() Option { return func(e *Engine) { e.trouble = true } }
 // WithGates shares the gates of another engine: a reload keeps what is admitted.
 func WithGates(from *Engine) Option {
 	return func(e *Engine) {
-		for name, g := range from.gates {
-			e.gates[name] = g
-		}
+		maps.Copy(e.gates, from.gates)
 	}
 }
 

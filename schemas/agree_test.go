@@ -199,7 +199,7 @@ func TestWordsAgree(t *testing.T) {
 		if err := json.Unmarshal(c.doc, &n); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range strings.Fields(c.path) {
+		for name := range strings.FieldsSeq(c.path) {
 			n = n[name].(node)
 		}
 		if got := fmt.Sprint(n["enum"]); got != fmt.Sprint(c.want) {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-func ptr[T any](v T) *T { return &v }
+//go:fix inline
+func ptr[T any](v T) *T { return new(v) }
 
 func TestMessageForms(t *testing.T) {
 	for _, c := range []struct {
@@ -60,12 +61,12 @@ func TestMarshalKeepsItsText(t *testing.T) {
 
 // TestOver: every field of o replaces that of s, and neither is changed.
 func TestOver(t *testing.T) {
-	s := Settings{Temperature: ptr(1.0), Seed: ptr(int64(1)), Stop: []string{"a"}}
+	s := Settings{Temperature: new(1.0), Seed: new(int64(1)), Stop: []string{"a"}}
 	if got := s.Over(nil); !reflect.DeepEqual(got, s) {
 		t.Errorf("%+v", got)
 	}
-	o := Settings{Temperature: ptr(0.0), TopP: ptr(0.5), MaxOutputTokens: ptr(int64(0)), Seed: ptr(int64(2)), Stop: []string{},
-		FrequencyPenalty: ptr(0.1), PresencePenalty: ptr(0.2), ReasoningEffort: ptr("low")}
+	o := Settings{Temperature: new(0.0), TopP: new(0.5), MaxOutputTokens: new(int64(0)), Seed: new(int64(2)), Stop: []string{},
+		FrequencyPenalty: new(0.1), PresencePenalty: new(0.2), ReasoningEffort: new("low")}
 	if got := s.Over(&o); !reflect.DeepEqual(got, o) {
 		t.Errorf("%+v", got)
 	}
@@ -84,9 +85,9 @@ func TestUsageSum(t *testing.T) {
 	if got := u.Usage(); got.Complete || got.Calls != 0 {
 		t.Errorf("of no call: %+v", got)
 	}
-	u.Add(&Tokens{Input: ptr(int64(10)), Output: ptr(int64(0)), Cached: ptr(int64(4)), Other: map[string]float64{"audio": 1.5}})
+	u.Add(&Tokens{Input: new(int64(10)), Output: new(int64(0)), Cached: new(int64(4)), Other: map[string]float64{"audio": 1.5}})
 	before := u
-	u.Add(&Tokens{Input: ptr(int64(5)), Output: ptr(int64(7)), Other: map[string]float64{"audio": 1}})
+	u.Add(&Tokens{Input: new(int64(5)), Output: new(int64(7)), Other: map[string]float64{"audio": 1}})
 	got := u.Usage()
 	if *got.Input != 15 || *got.Output != 7 || *got.Cached != 4 || got.Reasoning != nil || got.Other["audio"] != 2.5 ||
 		!got.Complete || fmt.Sprint(got.Partial) != "[cached_tokens]" || got.Calls != 2 {

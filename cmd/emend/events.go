@@ -58,11 +58,12 @@ func (a *app) verdictText(e schemas.Event) string {
 	if e.Outcome == string(contract.OK) {
 		return a.colour(green, "valid")
 	}
-	s := a.colour(yellow, "invalid: "+e.Outcome)
+	var s strings.Builder
+	s.WriteString(a.colour(yellow, "invalid: "+e.Outcome))
 	for _, f := range e.Findings {
-		s += fmt.Sprintf("\n%*s- %s: %s %s", 40, "", contract.DisplayPath(f.Pointer), f.Keyword, a.colour(dim, string(f.Expected)))
+		s.WriteString(fmt.Sprintf("\n%*s- %s: %s %s", 40, "", contract.DisplayPath(f.Pointer), f.Keyword, a.colour(dim, string(f.Expected))))
 	}
-	return s
+	return s.String()
 }
 
 func (a *app) finishedText(e schemas.Event) string {

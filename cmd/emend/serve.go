@@ -200,7 +200,7 @@ func semver() string {
 // safeURL is a URL without its credentials.
 func safeURL(s string) string {
 	var out []string
-	for _, part := range strings.Split(s, ",") {
+	for part := range strings.SplitSeq(s, ",") {
 		u, err := url.Parse(strings.TrimSpace(part))
 		if err != nil {
 			out = append(out, "(unreadable URL)")

@@ -162,17 +162,18 @@ var instead = []string{"reasoning_content", "reasoning", "reasoning_details", "t
 
 func noContent(message provider.Value, finish string) string {
 	content := message.Get("content")
-	why := "choices[0].message.content is " + content.Kind().String()
+	var why strings.Builder
+	why.WriteString("choices[0].message.content is " + content.Kind().String())
 	if content.Kind() == provider.Array {
-		why += ` of parts (options.content_parts: join would join text parts)`
+		why.WriteString(` of parts (options.content_parts: join would join text parts)`)
 	}
 	for _, name := range instead {
 		if message.Get(name).Filled() {
-			why += "; " + name + " is populated instead"
+			why.WriteString("; " + name + " is populated instead")
 		}
 	}
 	if finishes[finish] == provider.FinishLength {
-		why += "; the token limit was reached before any content"
+		why.WriteString("; the token limit was reached before any content")
 	}
-	return why
+	return why.String()
 }

@@ -3,6 +3,7 @@ package scripted
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -79,9 +80,7 @@ func (s *Server) Stats() Stats {
 
 func copied(m map[string]int64) map[string]int64 {
 	out := make(map[string]int64, len(m))
-	for k, v := range m {
-		out[k] = v
-	}
+	maps.Copy(out, m)
 	return out
 }
 
@@ -241,9 +240,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil || out.drop {
 		panic(http.ErrAbortHandler)
 	}
-	for name, values := range out.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), out.header)
 	w.Header().Set("Content-Length", strconv.Itoa(len(out.body)))
 	w.WriteHeader(out.status)
 	_, _ = w.Write(out.body)
