@@ -28,7 +28,7 @@ func (k list) read(r *report, n *yaml.Node, at string, v reflect.Value) {
 	out := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
 	for i, c := range n.Content {
 		if isNull(c) {
-			r.faultOn(c.Line, index(at, i), "must be %s, not null", k.of.words())
+			r.faultOn(c.Line, index(at, i), "must not be null; remove the entry")
 			continue
 		}
 		readInto(r, k.of, c, index(at, i), out.Index(i))
@@ -42,9 +42,10 @@ func (k list) check(r *report, at string, v reflect.Value) {
 	}
 	for i := range v.Len() {
 		elem := v.Index(i)
-		if !r.bad[index(at, i)] {
-			k.of.check(r, index(at, i), elem)
+		if r.bad[index(at, i)] {
+			continue
 		}
+		k.of.check(r, index(at, i), elem)
 		for j := range i {
 			if k.unique && reflect.DeepEqual(elem.Interface(), v.Index(j).Interface()) {
 				r.fault(index(at, i), "stands twice")

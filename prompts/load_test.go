@@ -109,43 +109,105 @@ func TestPromptProblems(t *testing.T) {
 	}{
 		{"messages: [{user: hi}]", nil},
 		{"", []string{":1: messages: is missing: the conversation"}},
-		{"messages: [{user: ~}]", []string{":1: messages[0]: needs one of the roles"}},
-		{"messages: []", []string{":1: messages: has 0 entries; allowed are 1 to 100"}},
+		{
+			"messages: [{user: ~}]",
+			[]string{":1: messages[0]: needs one of the roles"},
+		},
+		{
+			"messages: []",
+			[]string{":1: messages: has 0 entries; allowed are 1 to 100"},
+		},
 		{"messages: hi", []string{":1: messages: must be a list, not text"}},
-		{"messages:\n- hi\n- {usr: x}\n- {cache: 5m}\n- {user: a, system: b}\n- {user: [x]}\n- {user: a, cache: 5}\n- {}\n- {user: x, cache: 0s}\n- {user: 5}", []string{
-			":2: messages[0]: must be a mapping, not text", ":3: messages[1]: needs one of the roles", ":3: messages[1].usr: unknown role; did you mean user?",
-			":4: messages[2]: needs one of the roles", ":5: messages[3].system: a message has one role, and this one has user already",
-			":6: messages[4].user: must be text, not a list", ":7: messages[5].cache: must be a duration", ":8: messages[6]: needs one of the roles",
-			":9: messages[7].cache: is 0s", ":10: messages[8].user: must be text, not a number; put it in quotes"}},
-		{"messages:\n- user: |\n    a\n    {{ .b }} {{ printf .c }}\n- system: '{{ .d'", []string{
-			":2: messages[0].user: line 2 of the template: \"printf\" is no function here", ":5: messages[1].system: line 1 of the template: unclosed action"}},
-		{"messages: [{user: '{{ .b }}'}]\ninputs: {a: {}, a b: {}}", []string{":1: messages[0].user: line 1 of the template: .b is no input of this prompt; did you mean a?",
-			":2: inputs.a b: the name must be A-Z"}},
-		{"profile: nope\nmessages: [{user: hi}]", []string{":1: profile: there is no profile \"nope\"; known are p"}},
-		{"inputs:\n  a: {max: 0B}\n  b: {default: x, required: true}\n  c: {max: 1B, default: xy}\n  d: {required: 'false'}\nmessages: [{user: hi}]", []string{
-			":2: inputs.a.max: is 0B", ":3: inputs.b.required: contradicts default", ":4: inputs.c.default: has 2 bytes, more than max (1B)",
-			":5: inputs.d.required: must be true or false, not text"}},
-		{"messages: [{user: hi}]\noutput: {mode: text}", []string{":2: output.mode: must be one of none, basic, json, json_schema"}},
-		{"messages: [{user: hi}]\noutput: {mode: json_schema}", []string{":2: output.schema: is missing: mode json_schema needs one"}},
-		{"messages: [{user: hi}]\noutput: {mode: json, schema: {}}", []string{":2: output.schema: has no effect in mode json"}},
-		{"messages: [{user: hi}]\noutput: {repair_attempts: 1}", []string{":2: output.repair_attempts: is 1, but mode none accepts every answer"}},
-		{"messages: [{user: hi}]\noutput: {mode: basic, repair_attempts: 4}", []string{":2: output.repair_attempts: is 4; it must be a whole number from 0 to 3"}},
-		{"messages: [{user: hi}]\noutput: {mode: json, repair_attempts: -1, duplicate_keys: keep, on_exhausted: escalate, repair: {}}", []string{
-			":2: output.duplicate_keys: must be one of reject, last_wins",
-			":2: output.on_exhausted: escalate is not supported by this version", ":2: output.repair: repair is not supported by this version", ":2: output.repair_attempts: is -1"}},
-		{"messages: [{user: hi}]\noutput: {mode: json_schema, schema: nothere.json}", []string{":2: output.schema: file prompts/nothere.json cannot be read: file does not exist"}},
-		{"messages: [{user: hi}]\noutput: {mode: json_schema, schema: ../emend.yaml}", []string{":2: output.schema: \"../emend.yaml\" must be the name of a file beside the prompts"}},
-		{"messages: [{user: hi}]\noutput: {mode: json_schema, schema: {type: strin}}", []string{":2: output.schema: schema at"}},
-		{"messages: [{user: hi}]\noutput: {mode: json_schema, schema: 5}", []string{":2: output.schema: must be text: the name of a JSON file beside the prompts, or a JSON Schema, not a number"}},
-		{"messages: [{user: hi}]\nsettings: {temperature: 3, top_p: .nan, max_output_tokens: 0, seed: 1.5, stop: ['', a], reasoning_effort: huge, top_k: 3}", []string{
-			":2: settings.max_output_tokens: is 0", ":2: settings.reasoning_effort: must be one of none, minimal", ":2: settings.seed: must be a whole number, not a number",
-			":2: settings.stop[0]: must not be empty", ":2: settings.temperature: is 3; it must be a number from 0 to 2",
-			":2: settings.top_k: unknown field; did you mean top_p?", ":2: settings.top_p: must be a number from 0 to 1, in decimal digits"}},
-		{"messages: [{user: '{{ .a }}'}]\ninputs: {a: {max: 3B}}\ntests:\n- {name: t, inputs: {a: long}}\n- {name: u, inputs: {b: 1, a: x}, expect: {status: done, calls: 0}}\n- {name: t}\n- {}", []string{
-			":5: tests[1].expect.calls: is 0", ":5: tests[1].expect.status: must be one of succeeded", ":6: tests[2].name: stands twice", ":7: tests[3].name: is missing"}},
-		{"messages: [{user: '{{ .a }}'}]\ninputs: {a: {max: 3B}}\ntests:\n- {name: t, inputs: {a: long}}\n- {name: u, inputs: {b: 1, a: x}}\n- {name: v}", []string{
-			":4: tests[0].inputs.a: has 4 bytes, allowed are 3B (3)", ":5: tests[1].inputs.b: is no input of prompt x@1; did you mean a?",
-			":6: tests[2].inputs.a: is missing: the prompt needs it"}},
+		{
+			"messages:\n- hi\n- {usr: x}\n- {cache: 5m}\n- {user: a, system: b}\n- {user: [x]}\n- {user: a, cache: 5}\n- {}\n- {user: x, cache: 0s}\n- {user: 5}",
+			[]string{
+				":2: messages[0]: must be a mapping, not text", ":3: messages[1]: needs one of the roles", ":3: messages[1].usr: unknown role; did you mean user?",
+				":4: messages[2]: needs one of the roles", ":5: messages[3].system: a message has one role, and this one has user already",
+				":6: messages[4].user: must be text, not a list", ":7: messages[5].cache: must be a duration", ":8: messages[6]: needs one of the roles",
+				":9: messages[7].cache: is 0s", ":10: messages[8].user: must be text, not a number; put it in quotes"},
+		},
+		{
+			"messages:\n- user: |\n    a\n    {{ .b }} {{ printf .c }}\n- system: '{{ .d'",
+			[]string{
+				":2: messages[0].user: line 2 of the template: \"printf\" is no function here", ":5: messages[1].system: line 1 of the template: unclosed action"},
+		},
+		{
+			"messages: [{user: '{{ .b }}'}]\ninputs: {a: {}, a b: {}}",
+			[]string{
+				":1: messages[0].user: line 1 of the template: .b is no input of this prompt; did you mean a?",
+				":2: inputs.a b: the name must be A-Z",
+			},
+		},
+		{
+			"profile: nope\nmessages: [{user: hi}]",
+			[]string{":1: profile: there is no profile \"nope\"; known are p"},
+		},
+		{
+			"inputs:\n  a: {max: 0B}\n  b: {default: x, required: true}\n  c: {max: 1B, default: xy}\n  d: {required: 'false'}\nmessages: [{user: hi}]",
+			[]string{
+				":2: inputs.a.max: is 0B", ":3: inputs.b.required: contradicts default", ":4: inputs.c.default: has 2 bytes, more than max (1B)",
+				":5: inputs.d.required: must be true or false, not text"},
+		},
+		{
+			"messages: [{user: hi}]\noutput: {mode: text}",
+			[]string{":2: output.mode: must be one of none, basic, json, json_schema"},
+		},
+		{
+			"messages: [{user: hi}]\noutput: {mode: json_schema}",
+			[]string{":2: output.schema: is missing: mode json_schema needs one"},
+		},
+		{
+			"messages: [{user: hi}]\noutput: {mode: json, schema: {}}",
+			[]string{":2: output.schema: has no effect in mode json"},
+		},
+		{
+			"messages: [{user: hi}]\noutput: {repair_attempts: 1}",
+			[]string{":2: output.repair_attempts: is 1, but mode none accepts every answer"},
+		},
+		{
+			"messages: [{user: hi}]\noutput: {mode: basic, repair_attempts: 4}",
+			[]string{":2: output.repair_attempts: is 4; it must be a whole number from 0 to 3"},
+		},
+		{
+			"messages: [{user: hi}]\noutput: {mode: json, repair_attempts: -1, duplicate_keys: keep, on_exhausted: escalate, repair: {}}",
+			[]string{
+				":2: output.duplicate_keys: must be one of reject, last_wins",
+				":2: output.on_exhausted: escalate is not supported by this version", ":2: output.repair: repair is not supported by this version", ":2: output.repair_attempts: is -1"},
+		},
+		{
+			"messages: [{user: hi}]\noutput: {mode: json_schema, schema: nothere.json}",
+			[]string{":2: output.schema: file prompts/nothere.json cannot be read: file does not exist"},
+		},
+		{
+			"messages: [{user: hi}]\noutput: {mode: json_schema, schema: ../emend.yaml}",
+			[]string{":2: output.schema: \"../emend.yaml\" must be the name of a file beside the prompts"},
+		},
+		{
+			"messages: [{user: hi}]\noutput: {mode: json_schema, schema: {type: strin}}",
+			[]string{":2: output.schema: schema at"},
+		},
+		{
+			"messages: [{user: hi}]\noutput: {mode: json_schema, schema: 5}",
+			[]string{":2: output.schema: must be text: the name of a JSON file beside the prompts, or a JSON Schema, not a number"},
+		},
+		{
+			"messages: [{user: hi}]\nsettings: {temperature: 3, top_p: .nan, max_output_tokens: 0, seed: 1.5, stop: ['', a], reasoning_effort: huge, top_k: 3}",
+			[]string{
+				":2: settings.max_output_tokens: is 0", ":2: settings.reasoning_effort: must be one of none, minimal", ":2: settings.seed: must be a whole number, not a number",
+				":2: settings.stop[0]: must not be empty", ":2: settings.temperature: is 3; it must be a number from 0 to 2",
+				":2: settings.top_k: unknown field; did you mean top_p?", ":2: settings.top_p: must be a number from 0 to 1, in decimal digits"},
+		},
+		{
+			"messages: [{user: '{{ .a }}'}]\ninputs: {a: {max: 3B}}\ntests:\n- {name: t, inputs: {a: long}}\n- {name: u, inputs: {b: 1, a: x}, expect: {status: done, calls: 0}}\n- {name: t}\n- {}",
+			[]string{
+				":5: tests[1].expect.calls: is 0", ":5: tests[1].expect.status: must be one of succeeded", ":6: tests[2].name: stands twice", ":7: tests[3].name: is missing"},
+		},
+		{
+			"messages: [{user: '{{ .a }}'}]\ninputs: {a: {max: 3B}}\ntests:\n- {name: t, inputs: {a: long}}\n- {name: u, inputs: {b: 1, a: x}}\n- {name: v}",
+			[]string{
+				":4: tests[0].inputs.a: has 4 bytes, allowed are 3B (3)", ":5: tests[1].inputs.b: is no input of prompt x@1; did you mean a?",
+				":6: tests[2].inputs.a: is missing: the prompt needs it"},
+		},
 	} {
 		_, err := loadPrompt(c.text)
 		want := make([]string, len(c.want))
@@ -157,7 +219,15 @@ func TestPromptProblems(t *testing.T) {
 }
 
 func TestLaterKeysAreRefusedByName(t *testing.T) {
-	for _, key := range []string{"checks", "retries", "validation_policy", "repair", "outputs", "output_governance", "validation_rules"} {
+	for _, key := range []string{
+		"checks",
+		"retries",
+		"validation_policy",
+		"repair",
+		"outputs",
+		"output_governance",
+		"validation_rules",
+	} {
 		_, err := loadPrompt("messages: [{user: hi}]\n" + key + ": {}")
 		want := "prompts/x@1.yaml:2: " + key + ": " + key + " is not supported by this version; remove it"
 		if got := problemsOf(t, err); len(got) != 1 || got[0] != want {
@@ -167,22 +237,47 @@ func TestLaterKeysAreRefusedByName(t *testing.T) {
 }
 
 func TestPromptFileNames(t *testing.T) {
-	for name, ok := range map[string]bool{"a@1": true, "a.b_c-D@12": true, "a": false, "a@": false, "a@0": false, "a@01": false, "a@-1": false, "a@+1": false,
-		"@1": false, "a@1@2": false, "a b@1": false, "a@99999999999999999999": false} {
-		_, err := LoadFS(folder{"emend.yaml": minimal, "prompts/" + name + ".yaml": "messages: [{user: hi}]"}.fs())
+	for name, ok := range map[string]bool{
+		"a@1":                    true,
+		"a.b_c-D@12":             true,
+		"a":                      false,
+		"a@":                     false,
+		"a@0":                    false,
+		"a@01":                   false,
+		"a@-1":                   false,
+		"a@+1":                   false,
+		"@1":                     false,
+		"a@1@2":                  false,
+		"a b@1":                  false,
+		"a@99999999999999999999": false,
+	} {
+		_, err := LoadFS(folder{
+			"emend.yaml":                minimal,
+			"prompts/" + name + ".yaml": "messages: [{user: hi}]",
+		}.fs())
 		if got := problemsOf(t, err); (len(got) == 0) != ok {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	_, err := LoadFS(folder{"emend.yaml": minimal, "prompts/a@1.yaml": "messages: [{user: hi}]", "prompts/a@1.yml": "messages: [{user: hi}]"}.fs())
+	_, err := LoadFS(folder{
+		"emend.yaml":       minimal,
+		"prompts/a@1.yaml": "messages: [{user: hi}]",
+		"prompts/a@1.yml":  "messages: [{user: hi}]",
+	}.fs())
 	if got := problemsOf(t, err); len(got) != 1 || !strings.HasSuffix(got[0], "prompt a@1 is defined twice") {
 		t.Errorf("twice: %v", got)
 	}
 }
 
 func TestMountedFolder(t *testing.T) {
-	dir := folder{"emend.yaml": minimal, "prompts/..2026/bad.yaml": "x", "prompts/..data.yaml": "x", "prompts/.hidden.yaml": "x", "prompts/README.md": "x",
-		"prompts/..2026/a@1.yaml": "messages: [{user: hi}]"}.write(t)
+	dir := folder{
+		"emend.yaml":              minimal,
+		"prompts/..2026/bad.yaml": "x",
+		"prompts/..data.yaml":     "x",
+		"prompts/.hidden.yaml":    "x",
+		"prompts/README.md":       "x",
+		"prompts/..2026/a@1.yaml": "messages: [{user: hi}]",
+	}.write(t)
 	// A ConfigMap mount: the files are links into a folder that the server swaps.
 	if err := os.Symlink("..2026/a@1.yaml", filepath.Join(dir, "prompts", "a@1.yaml")); err != nil {
 		t.Fatal(err)
@@ -194,23 +289,39 @@ func TestMountedFolder(t *testing.T) {
 }
 
 func TestNothingLeadsOut(t *testing.T) {
-	outside := folder{"x@1.yaml": "messages: [{user: hi}]", "s.json": "{}"}.write(t)
-	dir := folder{"emend.yaml": minimal, "prompts/y@1.yaml": "messages: [{user: hi}]\noutput: {mode: json_schema, schema: s.json}"}.write(t)
+	outside := folder{
+		"x@1.yaml": "messages: [{user: hi}]",
+		"s.json":   "{}",
+	}.write(t)
+	dir := folder{
+		"emend.yaml":       minimal,
+		"prompts/y@1.yaml": "messages: [{user: hi}]\noutput: {mode: json_schema, schema: s.json}",
+	}.write(t)
 	for _, name := range []string{"x@1.yaml", "s.json"} {
 		if err := os.Symlink(filepath.Join(outside, name), filepath.Join(dir, "prompts", name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, err := LoadDir(dir)
-	sameProblems(t, "links", problemsOf(t, err), []string{"prompts/x@1.yaml: cannot be read: path escapes", "prompts/y@1.yaml:2: output.schema: file prompts/s.json cannot be read: path escapes"})
+	sameProblems(t, "links", problemsOf(t, err), []string{
+		"prompts/x@1.yaml: cannot be read: path escapes",
+		"prompts/y@1.yaml:2: output.schema: file prompts/s.json cannot be read: path escapes",
+	})
 }
 
 func TestFilesAreBounded(t *testing.T) {
 	big := strings.Repeat("#", MaxFileBytes+1)
-	_, err := LoadFS(folder{"emend.yaml": big, "prompts/x@1.yaml": big, "prompts/s.json": big,
-		"prompts/y@1.yaml": "messages: [{user: hi}]\noutput: {mode: json_schema, schema: s.json}"}.fs())
-	sameProblems(t, "big", problemsOf(t, err), []string{"emend.yaml: the file has more than 1048576 bytes", "prompts/x@1.yaml: the file has more than",
-		"prompts/y@1.yaml:2: output.schema: file prompts/s.json the file has more than"})
+	_, err := LoadFS(folder{
+		"emend.yaml":       big,
+		"prompts/x@1.yaml": big,
+		"prompts/s.json":   big,
+		"prompts/y@1.yaml": "messages: [{user: hi}]\noutput: {mode: json_schema, schema: s.json}",
+	}.fs())
+	sameProblems(t, "big", problemsOf(t, err), []string{
+		"emend.yaml: the file has more than 1048576 bytes",
+		"prompts/x@1.yaml: the file has more than",
+		"prompts/y@1.yaml:2: output.schema: file prompts/s.json the file has more than",
+	})
 	r := newReport("f")
 	if parseYAML(r, []byte(big)) != nil || len(r.problems) != 1 {
 		t.Errorf("%v", r.problems)
@@ -227,27 +338,48 @@ func TestMissingConfig(t *testing.T) {
 	files := folder{"prompts/x@1.yaml": "profile: p\nmessages: [{user: hi}]"}
 	_, err := LoadFS(files.fs())
 	sameProblems(t, "no emend.yaml", problemsOf(t, err), []string{"emend.yaml: is missing; write backends and profiles into it"})
-	s, err := LoadFS(files.fs(), WithBackend("o", Backend{Dialect: "openai", URL: "http://h"}), WithProfile("p", Profile{Backend: "o", Model: "m"}))
+	s, err := LoadFS(files.fs(), WithBackend("o", Backend{
+		Dialect: "openai",
+		URL:     "http://h",
+	}), WithProfile("p", Profile{Backend: "o", Model: "m"}))
 	if err != nil || s.Backends()[0].CallTimeout != 120*oneSecond || s.Backends()[0].Name != "o" {
 		t.Fatalf("%v", err)
 	}
-	s, err = LoadFS(folder{"emend.yaml": minimal}.fs(), WithProfile("q", Profile{Backend: "o", Model: "m2"}))
+	s, err = LoadFS(folder{"emend.yaml": minimal}.fs(), WithProfile("q", Profile{
+		Backend: "o",
+		Model:   "m2",
+	}))
 	if err != nil || len(s.Profiles()) != 2 {
 		t.Fatalf("%v", err)
 	}
 	if _, err := LoadDir(filepath.Join(t.TempDir(), "nothere")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
 	}
-	if _, err := LoadFS(folder{"emend.yaml": minimal, "prompts": "a file"}.fs()); err == nil {
+	if _, err := LoadFS(folder{
+		"emend.yaml": minimal,
+		"prompts":    "a file",
+	}.fs()); err == nil {
 		t.Error("a file in place of the folder is accepted")
 	}
 }
 
 func TestNewSnapshot(t *testing.T) {
 	d := Definitions{
-		Config: Config{Backends: map[string]Backend{"o": {Dialect: "openai", URL: "http://h"}}, Profiles: map[string]Profile{"p": {Backend: "o", Model: "m"}}},
-		Prompts: []Prompt{{ID: "x", Version: 1, Profile: "p", Inputs: map[string]Input{"a": {}}, Messages: []Template{{Role: "user", Text: "{{ .a }}"}},
-			Output: Output{Mode: "json_schema", Schema: SchemaRef{Inline: []byte(`{"type":"object"}`)}}}},
+		Config: Config{
+			Backends: map[string]Backend{"o": {Dialect: "openai", URL: "http://h"}},
+			Profiles: map[string]Profile{"p": {Backend: "o", Model: "m"}},
+		},
+		Prompts: []Prompt{{
+			ID:       "x",
+			Version:  1,
+			Profile:  "p",
+			Inputs:   map[string]Input{"a": {}},
+			Messages: []Template{{Role: "user", Text: "{{ .a }}"}},
+			Output: Output{
+				Mode:   "json_schema",
+				Schema: SchemaRef{Inline: []byte(`{"type":"object"}`)},
+			},
+		}},
 	}
 	s, err := NewSnapshot(d)
 	if err != nil {
@@ -256,26 +388,67 @@ func TestNewSnapshot(t *testing.T) {
 	if b := s.Backends()[0]; b.Permits != 0 || b.Name != "o" || d.Config.Backends["o"].Name != "" || d.Prompts[0].Inputs["a"].Max != 0 {
 		t.Errorf("permits %d: a program's zero is no bound, and its maps are not written to", b.Permits)
 	}
-	d.Prompts = append(d.Prompts, Prompt{ID: "x", Version: 1, Messages: []Template{{Role: "user"}}}, Prompt{ID: "no id", Version: 0},
-		Prompt{ID: "y", Version: 1, Messages: []Template{{Role: "boss"}}, Output: Output{Mode: "json_schema", Schema: SchemaRef{File: "f"}}},
-		Prompt{ID: "z", Version: 1, Messages: []Template{{Role: "user"}}, Output: Output{Mode: "json_schema", Schema: SchemaRef{File: "f"}}},
-		Prompt{ID: "w", Version: 1, Messages: []Template{{Role: "user"}}, Output: Output{Mode: "json_schema", Schema: SchemaRef{File: "f", Inline: []byte("{")}}})
+	d.Prompts = append(d.Prompts, Prompt{
+		ID:       "x",
+		Version:  1,
+		Messages: []Template{{Role: "user"}},
+	}, Prompt{ID: "no id", Version: 0},
+		Prompt{
+			ID:       "y",
+			Version:  1,
+			Messages: []Template{{Role: "boss"}},
+			Output:   Output{Mode: "json_schema", Schema: SchemaRef{File: "f"}},
+		},
+		Prompt{
+			ID:       "z",
+			Version:  1,
+			Messages: []Template{{Role: "user"}},
+			Output:   Output{Mode: "json_schema", Schema: SchemaRef{File: "f"}},
+		},
+		Prompt{
+			ID:       "w",
+			Version:  1,
+			Messages: []Template{{Role: "user"}},
+			Output: Output{
+				Mode:   "json_schema",
+				Schema: SchemaRef{File: "f", Inline: []byte("{")},
+			},
+		})
 	_, err = NewSnapshot(d)
-	sameProblems(t, "program", problemsOf(t, err), []string{"no id@0: prompt \"no id\"@0: the id must be", "w@1: output.schema: must be text: the name of a JSON file beside the prompts, or a JSON Schema, not both",
-		"x@1: prompt x@1 is defined twice", "y@1: messages[0]: needs one of the roles", "z@1: output.schema: there are no files here"})
+	sameProblems(t, "program", problemsOf(t, err), []string{
+		"no id@0: prompt \"no id\"@0: the id must be",
+		"w@1: output.schema: must be text: the name of a JSON file beside the prompts, or a JSON Schema, not both",
+		"x@1: prompt x@1 is defined twice",
+		"y@1: messages[0]: needs one of the roles",
+		"z@1: output.schema: there are no files here",
+	})
 }
 
 func TestSecret(t *testing.T) {
 	t.Setenv("EMEND_TEST_KEY", "s3cret")
 	t.Setenv("EMEND_TEST_LINES", "s3cret\nmore")
-	dir := folder{"key": "s3cret\r\n", "empty": "\n", "lines": "s3cret\nmore", "big": strings.Repeat("s3cret", 20000)}.write(t)
+	dir := folder{
+		"key":   "s3cret\r\n",
+		"empty": "\n",
+		"lines": "s3cret\nmore",
+		"big":   strings.Repeat("s3cret", 20000),
+	}.write(t)
 	file := func(name string) Secret { return Secret{File: filepath.Join(dir, name)} }
 	for _, s := range []Secret{{Env: "EMEND_TEST_KEY"}, file("key")} {
 		if v, err := s.Resolve(t.Context()); v != "s3cret" || err != nil {
 			t.Errorf("%+v: %q, %v", s, v, err)
 		}
 	}
-	for _, s := range []Secret{{}, {Env: "EMEND_TEST_NOT_SET"}, {Env: "EMEND_TEST_LINES"}, file("empty"), file("lines"), file("big"), file("nothere"), {File: dir}} {
+	for _, s := range []Secret{
+		{},
+		{Env: "EMEND_TEST_NOT_SET"},
+		{Env: "EMEND_TEST_LINES"},
+		file("empty"),
+		file("lines"),
+		file("big"),
+		file("nothere"),
+		{File: dir},
+	} {
 		v, err := s.Resolve(t.Context())
 		if err == nil || v != "" || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), s.Env+s.File) {
 			t.Errorf("%+v: %q, %v", s, v, err)
@@ -311,7 +484,10 @@ func TestEndpoint(t *testing.T) {
 	if e, err := demo.Endpoint(); err != nil || e.Transport == nil || e.Key != nil || e.URL == "" {
 		t.Errorf("scripted: %+v, %v", e, err)
 	}
-	for _, bad := range []Backend{{Dialect: "?"}, {Dialect: "scripted", Options: map[string]any{"script": "{"}}} {
+	for _, bad := range []Backend{
+		{Dialect: "?"},
+		{Dialect: "scripted", Options: map[string]any{"script": "{"}},
+	} {
 		if _, err := bad.Endpoint(); err == nil {
 			t.Errorf("%+v is accepted", bad)
 		}

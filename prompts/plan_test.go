@@ -25,7 +25,12 @@ func good(t *testing.T) *Snapshot {
 
 var (
 	noon    = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-	carried = Origin{ID: "r-1", Queue: "default", Backend: "openai", Published: noon}
+	carried = Origin{
+		ID:        "r-1",
+		Queue:     "default",
+		Backend:   "openai",
+		Published: noon,
+	}
 )
 
 // planned decodes a request and plans it.
@@ -75,36 +80,95 @@ func TestPlanChoices(t *testing.T) {
 		from Origin
 		ok   func(p *run.Plan) bool
 	}{
-		{`{"prompt":"extract-invoice@1","inputs":{"document":"x"}}`, carried, func(p *run.Plan) bool {
-			return p.Prompt == "extract-invoice@1" && p.NativeSchema == nil && p.Output.Mode == "json" && p.TransientRetries == 0 && p.Deadline.IsZero()
-		}},
-		{`{"prompt":"extract-invoice","inputs":{"document":"x"}}`, carried, func(p *run.Plan) bool { return p.TransientRetries == 1 && *p.Settings.Temperature == 0 }},
-		{`{"prompt":"extract-invoice","inputs":{"document":"x"},"profile":"slow","transient_retries":10}`, carried, func(p *run.Plan) bool {
-			return p.Profile == "slow" && p.Model == "gpt-4o" && p.Settings.Temperature == nil && *p.Settings.MaxOutputTokens == 500 && p.TransientRetries == 10
-		}},
-		{`{"prompt":"translate","inputs":{"text":"x"}}`, Origin{Queue: "default", Backend: "router"}, func(p *run.Plan) bool {
-			return p.Profile == "spread" && p.NativeSchema == nil && p.ExtraStatuses[0] == 529 && p.Messages[0].Content == "Translate into English."
-		}},
-		{`{"prompt":"translate","inputs":{"text":"x","glossary":"G"},"profile":"slow"}`, carried, func(p *run.Plan) bool {
-			return p.Messages[0].Content == "Translate into English. Use G." && len(p.Warnings) == 1
-		}},
-		{`{"messages":[{"role":"user","content":"{{ .x }}","cache":"1h"}],"profile":"fast"}`, carried, func(p *run.Plan) bool {
-			return p.Prompt == "" && p.Messages[0].Content == "{{ .x }}" && p.Output.Mode == "none" && p.Output.OnExhausted == "return" && p.NativeName == "output"
-		}},
-		{`{"messages":[{"role":"user","content":[{"type":"text","n":1.0}]}]}`, Origin{Queue: "default", Backend: "router"}, func(p *run.Plan) bool { return p.Profile == "spread" }},
-		{`{"messages":[{"role":"user","content":"x"}],"profile":"demo"}`, Origin{Library: true}, func(p *run.Plan) bool { return p.Backend == "demo" && p.Queue == "" }},
-		{`{"prompt":"extract-invoice","inputs":{"document":"x"},"output":{"mode":"basic","repair_attempts":3,"on_exhausted":"fail"}}`, carried, func(p *run.Plan) bool {
-			return p.Output.Mode == "basic" && p.Output.Schema == nil && p.NativeSchema == nil && p.Output.OnExhausted == "fail" && p.Output.DuplicateKeys == "reject"
-		}},
-		{`{"prompt":"extract-invoice","inputs":{"document":"x"},"output":{"mode":"json"}}`, carried, func(p *run.Plan) bool { return p.NativeSchema == nil }},
-		{`{"prompt":"extract-invoice","inputs":{"document":"x"},"output":{"mode":"json_schema","schema":true}}`, carried, func(p *run.Plan) bool {
-			return p.NativeSchema == nil && len(p.Warnings) == 1 && strings.Contains(p.Warnings[0], "no object")
-		}},
-		{`{"prompt":"extract-invoice","inputs":{"document":"x"},"output":{"mode":"json_schema","schema":{"type":"object","properties":{},"required":[],"additionalProperties":false}}}`, carried,
-			func(p *run.Plan) bool { return p.NativeSchema != nil && len(p.Warnings) == 0 }},
-		{`{"prompt":"extract-invoice","inputs":{"document":"x"},"deadline":"2000-01-01T00:00:00Z","timeout_s":5}`, carried, func(p *run.Plan) bool { return p.Deadline.Year() == 2000 }},
-		{`{"prompt":"extract-invoice","inputs":{"document":"x"},"settings":{"temperature":1}}`, Origin{Queue: "team-a", Backend: "openai"}, func(p *run.Plan) bool { return *p.Settings.Temperature == 1 }},
-		{`{"prompt":"extract-invoice","inputs":{"document":"x"},"profile":"slow"}`, Origin{Queue: "closed", Library: true}, func(p *run.Plan) bool { return p.Profile == "slow" }},
+		{
+			`{"prompt":"extract-invoice@1","inputs":{"document":"x"}}`,
+			carried,
+			func(p *run.Plan) bool {
+				return p.Prompt == "extract-invoice@1" && p.NativeSchema == nil && p.Output.Mode == "json" && p.TransientRetries == 0 && p.Deadline.IsZero()
+			},
+		},
+		{
+			`{"prompt":"extract-invoice","inputs":{"document":"x"}}`,
+			carried,
+			func(p *run.Plan) bool { return p.TransientRetries == 1 && *p.Settings.Temperature == 0 },
+		},
+		{
+			`{"prompt":"extract-invoice","inputs":{"document":"x"},"profile":"slow","transient_retries":10}`,
+			carried,
+			func(p *run.Plan) bool {
+				return p.Profile == "slow" && p.Model == "gpt-4o" && p.Settings.Temperature == nil && *p.Settings.MaxOutputTokens == 500 && p.TransientRetries == 10
+			},
+		},
+		{
+			`{"prompt":"translate","inputs":{"text":"x"}}`,
+			Origin{Queue: "default", Backend: "router"},
+			func(p *run.Plan) bool {
+				return p.Profile == "spread" && p.NativeSchema == nil && p.ExtraStatuses[0] == 529 && p.Messages[0].Content == "Translate into English."
+			},
+		},
+		{
+			`{"prompt":"translate","inputs":{"text":"x","glossary":"G"},"profile":"slow"}`,
+			carried,
+			func(p *run.Plan) bool {
+				return p.Messages[0].Content == "Translate into English. Use G." && len(p.Warnings) == 1
+			},
+		},
+		{
+			`{"messages":[{"role":"user","content":"{{ .x }}","cache":"1h"}],"profile":"fast"}`,
+			carried,
+			func(p *run.Plan) bool {
+				return p.Prompt == "" && p.Messages[0].Content == "{{ .x }}" && p.Output.Mode == "none" && p.Output.OnExhausted == "return" && p.NativeName == "output"
+			},
+		},
+		{
+			`{"messages":[{"role":"user","content":[{"type":"text","n":1.0}]}]}`,
+			Origin{Queue: "default", Backend: "router"},
+			func(p *run.Plan) bool { return p.Profile == "spread" },
+		},
+		{
+			`{"messages":[{"role":"user","content":"x"}],"profile":"demo"}`,
+			Origin{Library: true},
+			func(p *run.Plan) bool { return p.Backend == "demo" && p.Queue == "" },
+		},
+		{
+			`{"prompt":"extract-invoice","inputs":{"document":"x"},"output":{"mode":"basic","repair_attempts":3,"on_exhausted":"fail"}}`,
+			carried,
+			func(p *run.Plan) bool {
+				return p.Output.Mode == "basic" && p.Output.Schema == nil && p.NativeSchema == nil && p.Output.OnExhausted == "fail" && p.Output.DuplicateKeys == "reject"
+			},
+		},
+		{
+			`{"prompt":"extract-invoice","inputs":{"document":"x"},"output":{"mode":"json"}}`,
+			carried,
+			func(p *run.Plan) bool { return p.NativeSchema == nil },
+		},
+		{
+			`{"prompt":"extract-invoice","inputs":{"document":"x"},"output":{"mode":"json_schema","schema":true}}`,
+			carried,
+			func(p *run.Plan) bool {
+				return p.NativeSchema == nil && len(p.Warnings) == 1 && strings.Contains(p.Warnings[0], "no object")
+			},
+		},
+		{
+			`{"prompt":"extract-invoice","inputs":{"document":"x"},"output":{"mode":"json_schema","schema":{"type":"object","properties":{},"required":[],"additionalProperties":false}}}`,
+			carried,
+			func(p *run.Plan) bool { return p.NativeSchema != nil && len(p.Warnings) == 0 },
+		},
+		{
+			`{"prompt":"extract-invoice","inputs":{"document":"x"},"deadline":"2000-01-01T00:00:00Z","timeout_s":5}`,
+			carried,
+			func(p *run.Plan) bool { return p.Deadline.Year() == 2000 },
+		},
+		{
+			`{"prompt":"extract-invoice","inputs":{"document":"x"},"settings":{"temperature":1}}`,
+			Origin{Queue: "team-a", Backend: "openai"},
+			func(p *run.Plan) bool { return *p.Settings.Temperature == 1 },
+		},
+		{
+			`{"prompt":"extract-invoice","inputs":{"document":"x"},"profile":"slow"}`,
+			Origin{Queue: "closed", Library: true},
+			func(p *run.Plan) bool { return p.Profile == "slow" },
+		},
 	} {
 		p, err := planned(s, c.body, c.from)
 		if err != nil || !c.ok(p) {
@@ -132,57 +196,292 @@ func TestRefusedRequests(t *testing.T) {
 		class Class
 		want  []string
 	}{
-		{`{}`, carried, Malformed, []string{"give prompt, or messages", "profile: is missing"}},
-		{`{"prompt":"extract-invoice","inputs":{"document":"x"},"messages":[]}`, carried, Malformed, []string{"messages: stand beside prompt"}},
-		{`{"messages":[],"profile":"fast"}`, carried, Malformed, []string{"messages: must hold at least one"}},
-		{`{"messages":[{"role":"user","content":"x"}]}`, carried, Malformed, []string{"profile: is missing: neither the prompt names one nor is there just one to choose (there are 2)"}},
-		{`{"messages":[{"role":"user","content":"x"}]}`, Origin{Library: true}, Malformed, []string{"profile: is missing"}},
-		{`{"prompt":"translate","inputs":{"text":"x"}}`, carried, Malformed, []string{"profile: is missing"}},
-		{`{"messages":[{"role":"user","content":"x"}],"inputs":{"a":1},"profile":"fast"}`, carried, Malformed, []string{"inputs: belong to a prompt"}},
-		{`{"prompt":"extract invoice"}`, carried, Malformed, []string{"prompt: must be id or id@version"}},
-		{`{"prompt":"extract-invoice@x"}`, carried, Malformed, []string{"prompt: must be id or id@version"}},
-		{`{"prompt":"extract-invoice@0"}`, carried, Malformed, []string{"prompt: must be id or id@version"}},
-		{`{"prompt":"extract-invoic"}`, carried, Unknown, []string{`prompt: there is no prompt "extract-invoic"; did you mean extract-invoice?`}},
-		{`{"prompt":"zzz","profile":"zzz"}`, carried, Unknown, []string{`profile: there is no profile "zzz"`, `prompt: there is no prompt "zzz"`}},
-		{`{"prompt":"extract-invoice@3"}`, carried, Unknown, []string{`prompt: prompt extract-invoice has no version "3"; the newest is 2`}},
-		{`{` + doc + `,"profile":"fasd"}`, carried, Unknown, []string{`profile: there is no profile "fasd"; did you mean fast?`}},
-		{`{` + doc + `}`, Origin{Queue: "new", Backend: "openai"}, Unknown, []string{`there is no queue "new"`}},
-		{`{"messages":[{"role":"user","content":"x"}]}`, Origin{Queue: "default", Backend: "new"}, Unknown, []string{`there is no backend "new"`}},
-		{`{` + doc + `,"profile":"spread"}`, carried, Malformed, []string{`profile: profile "spread" belongs to backend "router", but the request came for backend "openai"`}},
-		{`{` + doc + `}`, Origin{Queue: "default", Backend: "router"}, Malformed, []string{`profile: profile "fast" belongs to backend "openai", but the request came for backend "router"`}},
-		{`{"prompt":"extract-invoice"}`, carried, Malformed, []string{"inputs.document: is missing: the prompt needs it"}},
-		{`{"prompt":"extract-invoice","inputs":{"document":"x","documnt":1,"a b":2}}`, carried, Malformed, []string{
-			`inputs."a b": is no input of prompt extract-invoice@2`, "inputs.documnt: is no input of prompt extract-invoice@2; did you mean document?"}},
-		{`{"prompt":"extract-invoice","inputs":{"document":"` + strings.Repeat("x", 200<<10+1) + `"}}`, carried, Malformed, []string{"inputs.document: has 204801 bytes, allowed are 200KiB (204800)"}},
-		{`{"prompt":"extract-invoice","inputs":{"document":"x","lines":"canary"}}`, carried, Malformed, []string{"inputs.lines: must be an array or an object"}},
-		{`{"messages":[{"role":"tool","content":"x"},{"role":"user","content":"x","cache":"soon"}],"append_messages":[{"role":"","content":"x"}],"profile":"fast"}`, carried, Malformed, []string{
-			"append_messages[0].role: must be one of developer, system, user, assistant", "messages[0].role: must be one of", "messages[1].cache: must be a duration"}},
-		{`{` + inline + `,"output":{}}`, carried, Malformed, []string{"output.mode: is missing; use one of none, basic, json, json_schema"}},
-		{`{` + inline + `,"output":{"mode":"text"}}`, carried, Malformed, []string{"output.mode: must be one of none, basic, json, json_schema"}},
-		{`{` + inline + `,"output":{"mode":"json_schema"}}`, carried, Malformed, []string{"output.schema: is missing"}},
-		{`{` + inline + `,"output":{"mode":"json","schema":{}}}`, carried, Malformed, []string{"output.schema: has no effect in mode json"}},
-		{`{` + inline + `,"output":{"mode":"none","repair_attempts":1}}`, carried, Malformed, []string{"output.repair_attempts: is 1, but mode none"}},
-		{`{` + inline + `,"output":{"mode":"basic","repair_attempts":4}}`, carried, Malformed, []string{"output.repair_attempts: is 4; it must be"}},
-		{`{` + inline + `,"output":{"mode":"basic","repair_attempts":-1}}`, carried, Malformed, []string{"output.repair_attempts: is -1; it must be"}},
-		{`{` + inline + `,"output":{"mode":"json","duplicate_keys":"keep","on_exhausted":"escalate"}}`, carried, Malformed, []string{
-			"output.duplicate_keys: must be one of", "output.on_exhausted: escalate is not supported by this version"}},
-		{`{` + inline + `,"output":{"mode":"json_schema","schema":{"type":"strin"}}}`, carried, Malformed, []string{"output.schema: schema at"}},
-		{`{` + inline + `,"settings":{"temperature":2.5,"top_p":-1,"max_output_tokens":0,"stop":["",` + strings.Repeat(`"a",`, 15) + `"b"],"frequency_penalty":3,"presence_penalty":-3,"reasoning_effort":"x"}}`,
-			carried, Malformed, []string{"settings.frequency_penalty: is 3", "settings.max_output_tokens: is 0", "settings.presence_penalty: is -3", "settings.reasoning_effort: must be one of",
-				"settings.stop: has 17 entries; allowed are 0 to 16", "settings.stop[0]: must not be empty", "settings.temperature: is 2.5", "settings.top_p: is -1"}},
-		{`{` + inline + `,"transient_retries":11}`, carried, Malformed, []string{"transient_retries: is 11"}},
-		{`{` + inline + `,"transient_retries":-1,"timeout_s":0}`, carried, Malformed, []string{"timeout_s: must be above 0", "transient_retries: is -1"}},
-		{`{` + inline + `,"timeout_s":2592001}`, carried, Malformed, []string{"timeout_s: must be above 0 and at most 2592000 (30 days)"}},
-		{`{` + inline + `,"session_id":"` + strings.Repeat("s", 257) + `"}`, carried, Malformed, []string{"session_id: has 257 bytes, allowed are 256"}},
-		{`{` + inline + `,"session_id":"a\nb"}`, carried, Malformed, []string{"session_id: must be text without control characters"}},
-		{`{` + inline + `,"metadata":{"":"a","` + strings.Repeat("k", 65) + `":"b","c":"` + strings.Repeat("v", 513) + `"}}`, carried, Malformed, []string{
-			"metadata: has a key of 0 bytes", "metadata: has a key of 65 bytes", "metadata.c: has 513 bytes; allowed are 512"}},
-		{`{` + doc + `,"profile":"slow","output":{"mode":"none"},"append_messages":[{"role":"user","content":"x"}],"settings":{}}`, team, Forbidden, []string{
-			"append_messages: queue team-a does not let requests set it (its allow list lacks messages)", "output: queue team-a", "profile: queue team-a"}},
-		{`{` + inline + `}`, team, Forbidden, []string{"messages: queue team-a", "profile: queue team-a"}},
-		{`{` + doc + `,"settings":{}}`, Origin{Queue: "closed", Backend: "openai"}, Forbidden, []string{"settings: queue closed"}},
-		{`{"prompt":"zzz","output":{"mode":"none"}}`, team, Forbidden, []string{"output: queue team-a", "prompt: there is no prompt"}},
-		{`{"prompt":"zzz","output":{"mode":"x"},"timeout_s":-1}`, team, Malformed, []string{"output.mode: must be", "timeout_s: must be", "output: queue team-a", "prompt: there is no"}},
+		{
+			`{}`,
+			carried,
+			Malformed,
+			[]string{"give prompt, or messages", "profile: is missing"},
+		},
+		{
+			`{"prompt":"extract-invoice","inputs":{"document":"x"},"messages":[]}`,
+			carried,
+			Malformed,
+			[]string{"messages: stand beside prompt"},
+		},
+		{
+			`{"messages":[],"profile":"fast"}`,
+			carried,
+			Malformed,
+			[]string{"messages: must hold at least one"},
+		},
+		{
+			`{"messages":[{"role":"user","content":"x"}]}`,
+			carried,
+			Malformed,
+			[]string{"profile: is missing: neither the prompt names one nor is there just one to choose (there are 2)"},
+		},
+		{
+			`{"messages":[{"role":"user","content":"x"}]}`,
+			Origin{Library: true},
+			Malformed,
+			[]string{"profile: is missing"},
+		},
+		{
+			`{"prompt":"translate","inputs":{"text":"x"}}`,
+			carried,
+			Malformed,
+			[]string{"profile: is missing"},
+		},
+		{
+			`{"messages":[{"role":"user","content":"x"}],"inputs":{"a":1},"profile":"fast"}`,
+			carried,
+			Malformed,
+			[]string{"inputs: belong to a prompt"},
+		},
+		{
+			`{"prompt":"extract invoice"}`,
+			carried,
+			Malformed,
+			[]string{"prompt: must be id or id@version"},
+		},
+		{
+			`{"prompt":"extract-invoice@x"}`,
+			carried,
+			Malformed,
+			[]string{"prompt: must be id or id@version"},
+		},
+		{
+			`{"prompt":"extract-invoice@0"}`,
+			carried,
+			Malformed,
+			[]string{"prompt: must be id or id@version"},
+		},
+		{
+			`{"prompt":"extract-invoic"}`,
+			carried,
+			Unknown,
+			[]string{`prompt: there is no prompt "extract-invoic"; did you mean extract-invoice?`},
+		},
+		{
+			`{"prompt":"zzz","profile":"zzz"}`,
+			carried,
+			Unknown,
+			[]string{
+				`profile: there is no profile "zzz"`,
+				`prompt: there is no prompt "zzz"`,
+			},
+		},
+		{
+			`{"prompt":"extract-invoice@3"}`,
+			carried,
+			Unknown,
+			[]string{`prompt: prompt extract-invoice has no version "3"; the newest is 2`},
+		},
+		{
+			`{` + doc + `,"profile":"fasd"}`,
+			carried,
+			Unknown,
+			[]string{`profile: there is no profile "fasd"; did you mean fast?`},
+		},
+		{
+			`{` + doc + `}`,
+			Origin{Queue: "new", Backend: "openai"},
+			Unknown,
+			[]string{`there is no queue "new"`},
+		},
+		{
+			`{"messages":[{"role":"user","content":"x"}]}`,
+			Origin{Queue: "default", Backend: "new"},
+			Unknown,
+			[]string{`there is no backend "new"`},
+		},
+		{
+			`{` + doc + `,"profile":"spread"}`,
+			carried,
+			Malformed,
+			[]string{`profile: profile "spread" belongs to backend "router", but the request came for backend "openai"`},
+		},
+		{
+			`{` + doc + `}`,
+			Origin{Queue: "default", Backend: "router"},
+			Malformed,
+			[]string{`profile: profile "fast" belongs to backend "openai", but the request came for backend "router"`},
+		},
+		{
+			`{"prompt":"extract-invoice"}`,
+			carried,
+			Malformed,
+			[]string{"inputs.document: is missing: the prompt needs it"},
+		},
+		{
+			`{"prompt":"extract-invoice","inputs":{"document":"x","documnt":1,"a b":2}}`,
+			carried,
+			Malformed,
+			[]string{
+				`inputs."a b": is no input of prompt extract-invoice@2`, "inputs.documnt: is no input of prompt extract-invoice@2; did you mean document?"},
+		},
+		{
+			`{"prompt":"extract-invoice","inputs":{"document":"` + strings.Repeat("x", 200<<10+1) + `"}}`,
+			carried,
+			Malformed,
+			[]string{"inputs.document: has 204801 bytes, allowed are 200KiB (204800)"},
+		},
+		{
+			`{"prompt":"extract-invoice","inputs":{"document":"x","lines":"canary"}}`,
+			carried,
+			Malformed,
+			[]string{"inputs.lines: must be an array or an object"},
+		},
+		{
+			`{"messages":[{"role":"tool","content":"x"},{"role":"user","content":"x","cache":"soon"}],"append_messages":[{"role":"","content":"x"}],"profile":"fast"}`,
+			carried,
+			Malformed,
+			[]string{
+				"append_messages[0].role: must be one of developer, system, user, assistant", "messages[0].role: must be one of", "messages[1].cache: must be a duration"},
+		},
+		{
+			`{` + inline + `,"output":{}}`,
+			carried,
+			Malformed,
+			[]string{"output.mode: is missing; use one of none, basic, json, json_schema"},
+		},
+		{
+			`{` + inline + `,"output":{"mode":"text"}}`,
+			carried,
+			Malformed,
+			[]string{"output.mode: must be one of none, basic, json, json_schema"},
+		},
+		{
+			`{` + inline + `,"output":{"mode":"json_schema"}}`,
+			carried,
+			Malformed,
+			[]string{"output.schema: is missing"},
+		},
+		{
+			`{` + inline + `,"output":{"mode":"json","schema":{}}}`,
+			carried,
+			Malformed,
+			[]string{"output.schema: has no effect in mode json"},
+		},
+		{
+			`{` + inline + `,"output":{"mode":"none","repair_attempts":1}}`,
+			carried,
+			Malformed,
+			[]string{"output.repair_attempts: is 1, but mode none"},
+		},
+		{
+			`{` + inline + `,"output":{"mode":"basic","repair_attempts":4}}`,
+			carried,
+			Malformed,
+			[]string{"output.repair_attempts: is 4; it must be"},
+		},
+		{
+			`{` + inline + `,"output":{"mode":"basic","repair_attempts":-1}}`,
+			carried,
+			Malformed,
+			[]string{"output.repair_attempts: is -1; it must be"},
+		},
+		{
+			`{` + inline + `,"output":{"mode":"json","duplicate_keys":"keep","on_exhausted":"escalate"}}`,
+			carried,
+			Malformed,
+			[]string{
+				"output.duplicate_keys: must be one of", "output.on_exhausted: escalate is not supported by this version"},
+		},
+		{
+			`{` + inline + `,"output":{"mode":"json_schema","schema":{"type":"strin"}}}`,
+			carried,
+			Malformed,
+			[]string{"output.schema: schema at"},
+		},
+		{
+			`{` + inline + `,"settings":{"temperature":2.5,"top_p":-1,"max_output_tokens":0,"stop":["",` + strings.Repeat(`"a",`, 15) + `"b"],"frequency_penalty":3,"presence_penalty":-3,"reasoning_effort":"x"}}`,
+			carried,
+			Malformed,
+			[]string{
+				"settings.frequency_penalty: is 3",
+				"settings.max_output_tokens: is 0",
+				"settings.presence_penalty: is -3",
+				"settings.reasoning_effort: must be one of",
+				"settings.stop: has 17 entries; allowed are 0 to 16",
+				"settings.stop[0]: must not be empty",
+				"settings.temperature: is 2.5",
+				"settings.top_p: is -1",
+			},
+		},
+		{
+			`{` + inline + `,"transient_retries":11}`,
+			carried,
+			Malformed,
+			[]string{"transient_retries: is 11"},
+		},
+		{
+			`{` + inline + `,"transient_retries":-1,"timeout_s":0}`,
+			carried,
+			Malformed,
+			[]string{"timeout_s: must be above 0", "transient_retries: is -1"},
+		},
+		{
+			`{` + inline + `,"timeout_s":2592001}`,
+			carried,
+			Malformed,
+			[]string{"timeout_s: must be above 0 and at most 2592000 (30 days)"},
+		},
+		{
+			`{` + inline + `,"session_id":"` + strings.Repeat("s", 257) + `"}`,
+			carried,
+			Malformed,
+			[]string{"session_id: has 257 bytes, allowed are 256"},
+		},
+		{
+			`{` + inline + `,"session_id":"a\nb"}`,
+			carried,
+			Malformed,
+			[]string{"session_id: must be text without control characters"},
+		},
+		{
+			`{` + inline + `,"metadata":{"":"a","` + strings.Repeat("k", 65) + `":"b","c":"` + strings.Repeat("v", 513) + `"}}`,
+			carried,
+			Malformed,
+			[]string{
+				"metadata: has a key of 0 bytes", "metadata: has a key of 65 bytes", "metadata.c: has 513 bytes; allowed are 512"},
+		},
+		{
+			`{` + doc + `,"profile":"slow","output":{"mode":"none"},"append_messages":[{"role":"user","content":"x"}],"settings":{}}`,
+			team,
+			Forbidden,
+			[]string{
+				"append_messages: queue team-a does not let requests set it (its allow list lacks messages)", "output: queue team-a", "profile: queue team-a"},
+		},
+		{
+			`{` + inline + `}`,
+			team,
+			Forbidden,
+			[]string{"messages: queue team-a", "profile: queue team-a"},
+		},
+		{
+			`{` + doc + `,"settings":{}}`,
+			Origin{Queue: "closed", Backend: "openai"},
+			Forbidden,
+			[]string{"settings: queue closed"},
+		},
+		{
+			`{"prompt":"zzz","output":{"mode":"none"}}`,
+			team,
+			Forbidden,
+			[]string{"output: queue team-a", "prompt: there is no prompt"},
+		},
+		{
+			`{"prompt":"zzz","output":{"mode":"x"},"timeout_s":-1}`,
+			team,
+			Malformed,
+			[]string{
+				"output.mode: must be",
+				"timeout_s: must be",
+				"output: queue team-a",
+				"prompt: there is no",
+			},
+		},
 	} {
 		p, err := planned(s, c.body, c.from)
 		refused, ok := errors.AsType[*RequestError](err)
@@ -201,7 +500,11 @@ func TestRefusedRequests(t *testing.T) {
 
 func checkClass(t *testing.T, err error, class Class) {
 	t.Helper()
-	for of, target := range map[Class]error{Malformed: ErrMalformed, Unknown: ErrUnknown, Forbidden: ErrForbidden} {
+	for of, target := range map[Class]error{
+		Malformed: ErrMalformed,
+		Unknown:   ErrUnknown,
+		Forbidden: ErrForbidden,
+	} {
 		if errors.Is(err, target) != (of == class) {
 			t.Errorf("%v: errors.Is %v", err, target)
 		}
@@ -231,19 +534,86 @@ func TestRefusedPrograms(t *testing.T) {
 		req  schemas.Request
 		want string
 	}{
-		{message(schemas.Message{Content: "a", Parts: json.RawMessage(`[{"type":"t"}]`)}), "messages[0].content: must be a text or parts, not both"},
-		{message(schemas.Message{Parts: json.RawMessage(`{`)}), "messages[0].content: must be an array of objects"},
-		{message(schemas.Message{Parts: json.RawMessage(`[]`)}), "messages[0].content: must be an array of objects"},
-		{message(schemas.Message{Parts: json.RawMessage(`[{}]`)}), "messages[0].content: must be an array of objects"},
-		{message(schemas.Message{Content: "\xff"}), "messages[0].content: is no valid UTF-8"},
-		{schemas.Request{Messages: many, Profile: "fast"}, "messages: has 1001 messages, allowed are 1000"},
-		{schemas.Request{Prompt: "extract-invoice@1", Inputs: map[string]json.RawMessage{"document": json.RawMessage("{canary")}}, "inputs.document: is no valid JSON value"},
-		{schemas.Request{Prompt: "extract-invoice@1", Inputs: map[string]json.RawMessage{"document": nil}}, "inputs.document: is no valid JSON value"},
-		{schemas.Request{Prompt: "extract-invoice@1", Inputs: map[string]json.RawMessage{"document": json.RawMessage("\"\xff\"")}}, "inputs.document: is no valid UTF-8"},
-		{schemas.Request{Prompt: "extract-invoice@1", Inputs: map[string]json.RawMessage{"document": json.RawMessage(`""`)}, TimeoutS: &inf}, "timeout_s: must be above 0"},
-		{schemas.Request{Prompt: "extract-invoice@1", Inputs: map[string]json.RawMessage{"document": json.RawMessage(`""`)}, Settings: &schemas.Settings{TopP: &nan}}, "settings.top_p: is NaN"},
-		{schemas.Request{Prompt: "extract-invoice@1", Inputs: map[string]json.RawMessage{"document": json.RawMessage(`""`)}, Metadata: metadata}, "metadata: has 17 entries"},
-		{schemas.Request{Prompt: "extract-invoice@1", Inputs: map[string]json.RawMessage{"document": json.RawMessage(`""`)}, Metadata: map[string]string{"a": "\xff"}}, "metadata.a: has 1 bytes"},
+		{
+			message(schemas.Message{
+				Content: "a",
+				Parts:   json.RawMessage(`[{"type":"t"}]`),
+			}),
+			"messages[0].content: must be a text or parts, not both",
+		},
+		{
+			message(schemas.Message{Parts: json.RawMessage(`{`)}),
+			"messages[0].content: must be an array of objects",
+		},
+		{
+			message(schemas.Message{Parts: json.RawMessage(`[]`)}),
+			"messages[0].content: must be an array of objects",
+		},
+		{
+			message(schemas.Message{Parts: json.RawMessage(`[{}]`)}),
+			"messages[0].content: must be an array of objects",
+		},
+		{
+			message(schemas.Message{Content: "\xff"}),
+			"messages[0].content: is no valid UTF-8",
+		},
+		{
+			schemas.Request{Messages: many, Profile: "fast"},
+			"messages: has 1001 messages, allowed are 1000",
+		},
+		{
+			schemas.Request{
+				Prompt: "extract-invoice@1",
+				Inputs: map[string]json.RawMessage{"document": json.RawMessage("{canary")},
+			},
+			"inputs.document: is no valid JSON value",
+		},
+		{
+			schemas.Request{
+				Prompt: "extract-invoice@1",
+				Inputs: map[string]json.RawMessage{"document": nil},
+			},
+			"inputs.document: is no valid JSON value",
+		},
+		{
+			schemas.Request{
+				Prompt: "extract-invoice@1",
+				Inputs: map[string]json.RawMessage{"document": json.RawMessage("\"\xff\"")},
+			},
+			"inputs.document: is no valid UTF-8",
+		},
+		{
+			schemas.Request{
+				Prompt:   "extract-invoice@1",
+				Inputs:   map[string]json.RawMessage{"document": json.RawMessage(`""`)},
+				TimeoutS: &inf,
+			},
+			"timeout_s: must be above 0",
+		},
+		{
+			schemas.Request{
+				Prompt:   "extract-invoice@1",
+				Inputs:   map[string]json.RawMessage{"document": json.RawMessage(`""`)},
+				Settings: &schemas.Settings{TopP: &nan},
+			},
+			"settings.top_p: is NaN",
+		},
+		{
+			schemas.Request{
+				Prompt:   "extract-invoice@1",
+				Inputs:   map[string]json.RawMessage{"document": json.RawMessage(`""`)},
+				Metadata: metadata,
+			},
+			"metadata: has 17 entries",
+		},
+		{
+			schemas.Request{
+				Prompt:   "extract-invoice@1",
+				Inputs:   map[string]json.RawMessage{"document": json.RawMessage(`""`)},
+				Metadata: map[string]string{"a": "\xff"},
+			},
+			"metadata.a: has 1 bytes",
+		},
 	} {
 		_, err := s.Plan(c.req, library)
 		if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "canary") {
@@ -255,14 +625,24 @@ func TestRefusedPrograms(t *testing.T) {
 func TestNativeRequire(t *testing.T) {
 	config := strings.Replace(minimal, "'http://h/v1'", "'http://h/v1', native: require", 1)
 	loose := `{mode: json_schema, schema: {type: object}}`
-	_, err := LoadFS(folder{"emend.yaml": config, "prompts/x@1.yaml": "profile: p\nmessages: [{user: hi}]\noutput: " + loose}.fs())
+	_, err := LoadFS(folder{
+		"emend.yaml":       config,
+		"prompts/x@1.yaml": "profile: p\nmessages: [{user: hi}]\noutput: " + loose,
+	}.fs())
 	sameProblems(t, loose, problemsOf(t, err), []string{"prompts/x@1.yaml:3: output.schema: backend o has native: require, but the schema goes out with strict: false ("})
 	s, err := loadConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for schema, ok := range map[string]bool{`{"type":"object","properties":{},"additionalProperties":false}`: true, `{"type":"object"}`: false, `true`: false} {
-		_, err := planned(s, `{"messages":[{"role":"user","content":"x"}],"output":{"mode":"json_schema","schema":`+schema+`}}`, Origin{Queue: "default", Backend: "o"})
+	for schema, ok := range map[string]bool{
+		`{"type":"object","properties":{},"additionalProperties":false}`: true,
+		`{"type":"object"}`: false,
+		`true`:              false,
+	} {
+		_, err := planned(s, `{"messages":[{"role":"user","content":"x"}],"output":{"mode":"json_schema","schema":`+schema+`}}`, Origin{
+			Queue:   "default",
+			Backend: "o",
+		})
 		if (err == nil) != ok || !ok && !strings.Contains(err.Error(), "output.schema: backend o has native: require") {
 			t.Errorf("%s: %v", schema, err)
 		}
@@ -280,12 +660,22 @@ func TestFingerprint(t *testing.T) {
 	}
 	const doc = `"prompt":"extract-invoice","inputs":{"document":"x"}`
 	base := sum(`{`+doc+`}`, carried)
-	if len(base) != 64 || base != sum(`{`+doc+`,"metadata":{"a":"b"},"timeout_s":5,"session_id":"s"}`, Origin{ID: "other", Queue: "closed", Backend: "openai"}) {
+	if len(base) != 64 || base != sum(`{`+doc+`,"metadata":{"a":"b"},"timeout_s":5,"session_id":"s"}`, Origin{
+		ID:      "other",
+		Queue:   "closed",
+		Backend: "openai",
+	}) {
 		t.Error("what decides nothing of the answer changes the hash")
 	}
 	seen := map[string]string{base: "base"}
-	for _, body := range []string{`{"prompt":"extract-invoice","inputs":{"document":"y"}}`, `{` + doc + `,"settings":{"temperature":1}}`, `{` + doc + `,"profile":"slow"}`,
-		`{` + doc + `,"output":{"mode":"json"}}`, `{` + doc + `,"output":{"mode":"json","repair_attempts":1}}`, `{` + doc + `,"append_messages":[{"role":"user","content":""}]}`} {
+	for _, body := range []string{
+		`{"prompt":"extract-invoice","inputs":{"document":"y"}}`,
+		`{` + doc + `,"settings":{"temperature":1}}`,
+		`{` + doc + `,"profile":"slow"}`,
+		`{` + doc + `,"output":{"mode":"json"}}`,
+		`{` + doc + `,"output":{"mode":"json","repair_attempts":1}}`,
+		`{` + doc + `,"append_messages":[{"role":"user","content":""}]}`,
+	} {
 		h := sum(body, carried)
 		if seen[h] != "" {
 			t.Errorf("%s has the hash of %s", body, seen[h])
@@ -295,7 +685,11 @@ func TestFingerprint(t *testing.T) {
 }
 
 func TestSchemaName(t *testing.T) {
-	for id, want := range map[string]string{"extract-invoice": "extract-invoice", "a.b_c": "a_b_c", strings.Repeat("a", 80): strings.Repeat("a", 64)} {
+	for id, want := range map[string]string{
+		"extract-invoice":       "extract-invoice",
+		"a.b_c":                 "a_b_c",
+		strings.Repeat("a", 80): strings.Repeat("a", 64),
+	} {
 		if got := schemaName(id); got != want {
 			t.Errorf("%s: %s", id, got)
 		}
@@ -331,7 +725,11 @@ func TestPlanConcurrently(t *testing.T) {
 func TestPlanDoesNotChangeTheRequest(t *testing.T) {
 	messages := make([]schemas.Message, 1, 4)
 	messages[0] = schemas.Message{Role: "user", Content: "x"}
-	req := schemas.Request{Messages: messages, AppendMessages: []schemas.Message{{Role: "assistant", Content: "y"}}, Profile: "fast"}
+	req := schemas.Request{
+		Messages:       messages,
+		AppendMessages: []schemas.Message{{Role: "assistant", Content: "y"}},
+		Profile:        "fast",
+	}
 	p, err := good(t).Plan(req, Origin{Library: true})
 	if err != nil || len(p.Messages) != 2 || messages[:2][1].Role != "" {
 		t.Errorf("%v: the caller's array was written to", err)

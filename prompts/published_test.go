@@ -15,8 +15,25 @@ import (
 
 // sound keywords are those that the published schemas use. Each is known to refuse what it should, given a document that
 // the tables accept; $ref, $id, $anchor, $defs, pattern properties, unevaluated* and the like are not among them.
-var soundKeywords = []string{"$schema", "additionalProperties", "default", "description", "enum", "items", "maxItems", "maxProperties", "maximum",
-	"minItems", "minProperties", "minimum", "pattern", "properties", "required", "title", "type"}
+var soundKeywords = []string{
+	"$schema",
+	"additionalProperties",
+	"default",
+	"description",
+	"enum",
+	"items",
+	"maxItems",
+	"maxProperties",
+	"maximum",
+	"minItems",
+	"minProperties",
+	"minimum",
+	"pattern",
+	"properties",
+	"required",
+	"title",
+	"type",
+}
 
 func TestPublishedSchemasUseOnlySoundKeywords(t *testing.T) {
 	used := map[string]bool{}
@@ -144,7 +161,15 @@ func TestValidationIsSerialised(t *testing.T) {
 // nothing; a schema that an operator writes for a model's answer never goes to the library.
 func TestNoReferenceReachesTheLibrary(t *testing.T) {
 	for _, text := range [][]byte{ConfigSchema(), PromptSchema()} {
-		for _, word := range []string{"$ref", "$recursiveRef", "$dynamicRef", "$id", "$anchor", "$defs", "definitions"} {
+		for _, word := range []string{
+			"$ref",
+			"$recursiveRef",
+			"$dynamicRef",
+			"$id",
+			"$anchor",
+			"$defs",
+			"definitions",
+		} {
 			if strings.Contains(string(text), `"`+word+`"`) {
 				t.Errorf("a published schema uses %s", word)
 			}
@@ -204,15 +229,25 @@ func TestTheLibraryOnlyAdds(t *testing.T) {
 
 // Both must accept: the published schemas know nothing less than the tables, and null equals absent there, too.
 func TestPublishedSchemasAcceptWhatTheTablesAccept(t *testing.T) {
-	for _, text := range []string{"", minimal, "nats:\nkeep: {results: ~}\nqueues: {a: ~}", "queues: {url: {}, weight: {weight: 3}}",
-		"keep: {results: 1d12h, events: 1.5h, dead: 90s, events_max: 1048576B}", minimal + "drain_timeout: 0s\ncatalog_grace: 500ms",
-		"nats: {single_replica: TRUE, domain: '', context: ''}"} {
+	for _, text := range []string{
+		"",
+		minimal,
+		"nats:\nkeep: {results: ~}\nqueues: {a: ~}",
+		"queues: {url: {}, weight: {weight: 3}}",
+		"keep: {results: 1d12h, events: 1.5h, dead: 90s, events_max: 1048576B}",
+		minimal + "drain_timeout: 0s\ncatalog_grace: 500ms",
+		"nats: {single_replica: TRUE, domain: '', context: ''}",
+	} {
 		if _, err := loadConfig(text); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for _, text := range []string{"messages: [{user: ''}]", "messages: [{user: 2024-01-01}]", "description: ''\nmessages: [{assistant: a, cache: 1h}]\nsettings: {temperature: 1, top_p: 0.5, seed: -3}",
-		"messages: [{user: a}]\noutput: {mode: json_schema, schema: {minimum: 1.50}}"} {
+	for _, text := range []string{
+		"messages: [{user: ''}]",
+		"messages: [{user: 2024-01-01}]",
+		"description: ''\nmessages: [{assistant: a, cache: 1h}]\nsettings: {temperature: 1, top_p: 0.5, seed: -3}",
+		"messages: [{user: a}]\noutput: {mode: json_schema, schema: {minimum: 1.50}}",
+	} {
 		if _, err := loadPrompt(text); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}

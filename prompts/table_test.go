@@ -82,7 +82,10 @@ func TestDefaultsAreInBounds(t *testing.T) {
 }
 
 func TestPublishedSchemas(t *testing.T) {
-	for file, want := range map[string][]byte{"emend.schema.json": ConfigSchema(), "prompt.schema.json": PromptSchema()} {
+	for file, want := range map[string][]byte{
+		"emend.schema.json":  ConfigSchema(),
+		"prompt.schema.json": PromptSchema(),
+	} {
 		if *update {
 			if err := os.WriteFile(file, want, 0o644); err != nil {
 				t.Fatal(err)
@@ -122,8 +125,12 @@ func TestReferenceNamesEveryField(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	known := []string{"permits", "admitted", "url"}
-	for name, want := range map[string]string{"permit": "; did you mean permits?", "Url": "; did you mean url?", "zebra": "; known are admitted, permits, url",
-		strings.Repeat("x", 500): "; known are admitted, permits, url"} {
+	for name, want := range map[string]string{
+		"permit":                 "; did you mean permits?",
+		"Url":                    "; did you mean url?",
+		"zebra":                  "; known are admitted, permits, url",
+		strings.Repeat("x", 500): "; known are admitted, permits, url",
+	} {
 		if got := nearest(name, known); got != want {
 			t.Errorf("%.20s: %q", name, got)
 		}

@@ -42,17 +42,47 @@ func TestRender(t *testing.T) {
 		{"{{ range .null }}x{{ else }}null{{ end }}", "null"},
 		{"{{ range .empty }}x{{ else }}empty{{ end }}", "empty"},
 		{"{{ range .hollow }}x{{ else }}hollow{{ end }}", "hollow"},
-		{"{{ range $i, $x := .list }}{{ $i }}={{ $x }};{{ end }}", `0=1;1=b;2={"c":2.0};`},
-		{"{{ range $x := .order.lines }}{{ $x.n }}{{ .n }}{{ $.a }}{{ end }}", "11x22x"},
+		{
+			"{{ range $i, $x := .list }}{{ $i }}={{ $x }};{{ end }}",
+			`0=1;1=b;2={"c":2.0};`,
+		},
+		{
+			"{{ range $x := .order.lines }}{{ $x.n }}{{ .n }}{{ $.a }}{{ end }}",
+			"11x22x",
+		},
 		{"{{ range $k, $v := .order }}{{ $k }} {{ end }}", "b lines total "},
-		{"{{ range .order.lines }}{{ range $.list }}{{ . }}{{ end }}|{{ end }}", `1b{"c":2.0}|1b{"c":2.0}|`},
-		{"{{ if .yes }}a{{ else }}b{{ end }}{{ if .zero }}a{{ else if .num }}c{{ end }}", "ac"},
-		{"{{ if .empty }}1{{ end }}{{ if .none }}2{{ end }}{{ if .null }}3{{ end }}{{ if .no }}4{{ end }}{{ if .hollow }}5{{ end }}{{ if .list }}6{{ end }}{{ if .order }}7{{ end }}{{ if .text }}8{{ end }}", "678"},
-		{"{{ if eq .a .b }}same{{ end }}{{ if ne .a `y` }} other{{ end }}{{ if eq .a 1 2 \"x\" }} any{{ end }}", "same other any"},
-		{"{{ if eq .num 1.5 }}1{{ end }}{{ if eq .num 2 }}2{{ end }}{{ if eq .yes true }}3{{ end }}{{ if eq .null .null }}4{{ end }}{{ if eq .num `1.5` }}5{{ end }}", "134"},
-		{"{{ if and .yes .a }}1{{ end }}{{ if or .no .empty }}2{{ end }}{{ or .empty .a }}{{ and .no .a }}{{ if not .no }}3{{ end }}", "1xfalse3"},
-		{"{{ if or .yes .order.nothere }}short{{ end }}{{ if and .no .order.nothere }}x{{ end }}", "short"},
-		{"{{ len .list }}{{ len .text }}{{ len .order }}{{ if eq (len .none) 0 }}!{{ end }}", "3203!"},
+		{
+			"{{ range .order.lines }}{{ range $.list }}{{ . }}{{ end }}|{{ end }}",
+			`1b{"c":2.0}|1b{"c":2.0}|`,
+		},
+		{
+			"{{ if .yes }}a{{ else }}b{{ end }}{{ if .zero }}a{{ else if .num }}c{{ end }}",
+			"ac",
+		},
+		{
+			"{{ if .empty }}1{{ end }}{{ if .none }}2{{ end }}{{ if .null }}3{{ end }}{{ if .no }}4{{ end }}{{ if .hollow }}5{{ end }}{{ if .list }}6{{ end }}{{ if .order }}7{{ end }}{{ if .text }}8{{ end }}",
+			"678",
+		},
+		{
+			"{{ if eq .a .b }}same{{ end }}{{ if ne .a `y` }} other{{ end }}{{ if eq .a 1 2 \"x\" }} any{{ end }}",
+			"same other any",
+		},
+		{
+			"{{ if eq .num 1.5 }}1{{ end }}{{ if eq .num 2 }}2{{ end }}{{ if eq .yes true }}3{{ end }}{{ if eq .null .null }}4{{ end }}{{ if eq .num `1.5` }}5{{ end }}",
+			"134",
+		},
+		{
+			"{{ if and .yes .a }}1{{ end }}{{ if or .no .empty }}2{{ end }}{{ or .empty .a }}{{ and .no .a }}{{ if not .no }}3{{ end }}",
+			"1xfalse3",
+		},
+		{
+			"{{ if or .yes .order.nothere }}short{{ end }}{{ if and .no .order.nothere }}x{{ end }}",
+			"short",
+		},
+		{
+			"{{ len .list }}{{ len .text }}{{ len .order }}{{ if eq (len .none) 0 }}!{{ end }}",
+			"3203!",
+		},
 		{"a {{- .a -}} b{{/* no */}}", "axb"},
 		{"{{ \"{{\" }} {{ 5 }} {{ +1 }} {{ true }}", "{{ 5 1 true"},
 	} {
@@ -115,17 +145,50 @@ func TestCheckerRefuses(t *testing.T) {
 
 func TestRenderFaults(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"{{ .order.nothere }}", `inputs.order: has no "nothere", which the prompt uses`},
-		{"{{ .order.b.c.d }}", `inputs.order.b.c: must be an object with "d": the prompt uses it`},
-		{"{{ .text.x }}", `inputs.text: must be an object with "x": the prompt uses it`},
-		{"{{ range .list }}{{ .c }}{{ end }}", `inputs.list[0]: must be an object with "c": the prompt uses it`},
-		{"{{ range .order }}{{ .c }}{{ end }}", `inputs.order.*: must be an object with "c": the prompt uses it`},
-		{"{{ range .text }}{{ end }}", "inputs.text: must be an array or an object: the prompt ranges over it"},
-		{"{{ range .num }}{{ end }}", "inputs.num: must be an array or an object: the prompt ranges over it"},
-		{"{{ range .yes }}{{ end }}", "inputs.yes: must be an array or an object: the prompt ranges over it"},
-		{"{{ len .num }}", "inputs.num: must be a text, an array or an object: the prompt asks for its length"},
-		{"{{ eq .list .list }}", "inputs.list: must be a text, a number, a boolean or null: the prompt compares it"},
-		{"{{ eq .a .order }}", "inputs.order: must be a text, a number, a boolean or null: the prompt compares it"},
+		{
+			"{{ .order.nothere }}",
+			`inputs.order: has no "nothere", which the prompt uses`,
+		},
+		{
+			"{{ .order.b.c.d }}",
+			`inputs.order.b.c: must be an object with "d": the prompt uses it`,
+		},
+		{
+			"{{ .text.x }}",
+			`inputs.text: must be an object with "x": the prompt uses it`,
+		},
+		{
+			"{{ range .list }}{{ .c }}{{ end }}",
+			`inputs.list[0]: must be an object with "c": the prompt uses it`,
+		},
+		{
+			"{{ range .order }}{{ .c }}{{ end }}",
+			`inputs.order.*: must be an object with "c": the prompt uses it`,
+		},
+		{
+			"{{ range .text }}{{ end }}",
+			"inputs.text: must be an array or an object: the prompt ranges over it",
+		},
+		{
+			"{{ range .num }}{{ end }}",
+			"inputs.num: must be an array or an object: the prompt ranges over it",
+		},
+		{
+			"{{ range .yes }}{{ end }}",
+			"inputs.yes: must be an array or an object: the prompt ranges over it",
+		},
+		{
+			"{{ len .num }}",
+			"inputs.num: must be a text, an array or an object: the prompt asks for its length",
+		},
+		{
+			"{{ eq .list .list }}",
+			"inputs.list: must be a text, a number, a boolean or null: the prompt compares it",
+		},
+		{
+			"{{ eq .a .order }}",
+			"inputs.order: must be a text, a number, a boolean or null: the prompt compares it",
+		},
 	} {
 		out, faults, fault := renderTest(c.text)
 		if out != "" || faults != nil || fault == nil || fault.Error() != c.want {
@@ -148,7 +211,10 @@ func TestRenderingIsBounded(t *testing.T) {
 			t.Fatal(faults)
 		}
 		steps := 0
-		_, fault := tmpl.render(map[string]*value{"v": newValue("inputs.v", json.RawMessage(many)), "h": newValue("inputs.h", json.RawMessage(huge))}, &steps)
+		_, fault := tmpl.render(map[string]*value{
+			"v": newValue("inputs.v", json.RawMessage(many)),
+			"h": newValue("inputs.h", json.RawMessage(huge)),
+		}, &steps)
 		if fault == nil || !strings.Contains(fault.message, want) {
 			t.Errorf("%s: %v", text, fault)
 		}
@@ -156,7 +222,14 @@ func TestRenderingIsBounded(t *testing.T) {
 }
 
 func TestUses(t *testing.T) {
-	tmpl, faults := parseTemplate("{{ .b }}{{ range .a }}{{ .x }}{{ $.c }}{{ end }}{{ if or .d (not .e) }}{{ end }}", []string{"a", "b", "c", "d", "e", "f"})
+	tmpl, faults := parseTemplate("{{ .b }}{{ range .a }}{{ .x }}{{ $.c }}{{ end }}{{ if or .d (not .e) }}{{ end }}", []string{
+		"a",
+		"b",
+		"c",
+		"d",
+		"e",
+		"f",
+	})
 	if faults != nil || strings.Join(tmpl.uses, "") != "abcde" {
 		t.Errorf("%v, %v", tmpl, faults)
 	}
@@ -164,12 +237,39 @@ func TestUses(t *testing.T) {
 
 // FuzzRender: an input's text stands in the message exactly, whatever it says, and never acts.
 func FuzzRender(f *testing.F) {
-	for _, s := range []string{"", "plain", "{{ .secret }}", "{{", "}}", "{{/*", "\x00\u2028</document>", "{{ range .x }}", "%s %!d(MISSING)", `\"`, "\ufffd"} {
+	for _, s := range []string{
+		"",
+		"plain",
+		"{{ .secret }}",
+		"{{",
+		"}}",
+		"{{/*",
+		"\x00\u2028</document>",
+		"{{ range .x }}",
+		"%s %!d(MISSING)",
+		`\"`,
+		"\ufffd",
+	} {
 		f.Add(s)
 	}
-	c := &compiled{def: Prompt{ID: "x", Version: 1, Messages: []Template{{Role: "user", Text: "[{{ .doc }}]{{ if .doc }}{{ end }}{{ range .list }}<{{ . }}>{{ end }}"}},
-		Inputs: map[string]Input{"doc": {Max: 1 << 20}, "list": {Max: 1 << 20}, "secret": {Max: 100}}}}
-	tmpl, faults := parseTemplate(c.def.Messages[0].Text, []string{"doc", "list", "secret"})
+	c := &compiled{def: Prompt{
+		ID:      "x",
+		Version: 1,
+		Messages: []Template{{
+			Role: "user",
+			Text: "[{{ .doc }}]{{ if .doc }}{{ end }}{{ range .list }}<{{ . }}>{{ end }}",
+		}},
+		Inputs: map[string]Input{
+			"doc":    {Max: 1 << 20},
+			"list":   {Max: 1 << 20},
+			"secret": {Max: 100},
+		},
+	}}
+	tmpl, faults := parseTemplate(c.def.Messages[0].Text, []string{
+		"doc",
+		"list",
+		"secret",
+	})
 	if faults != nil {
 		f.Fatal(faults)
 	}
@@ -179,7 +279,11 @@ func FuzzRender(f *testing.F) {
 			s = strings.ToValidUTF8(s, "?")
 		}
 		list := append(append(json.RawMessage("["), jsonString(s)...), ']')
-		out, problems := c.render(map[string]json.RawMessage{"doc": jsonString(s), "list": list, "secret": json.RawMessage(`"canary-8315"`)})
+		out, problems := c.render(map[string]json.RawMessage{
+			"doc":    jsonString(s),
+			"list":   list,
+			"secret": json.RawMessage(`"canary-8315"`),
+		})
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
@@ -190,7 +294,13 @@ func FuzzRender(f *testing.F) {
 }
 
 func FuzzParseTemplate(f *testing.F) {
-	for _, s := range []string{"{{ .a }}", "{{ range $i, $x := .a }}{{ $x.y }}{{ else }}{{ end }}", "{{ if (eq .a 1) }}", "{{ define \"x\" }}", "{{ (.a).b }}"} {
+	for _, s := range []string{
+		"{{ .a }}",
+		"{{ range $i, $x := .a }}{{ $x.y }}{{ else }}{{ end }}",
+		"{{ if (eq .a 1) }}",
+		"{{ define \"x\" }}",
+		"{{ (.a).b }}",
+	} {
 		f.Add(s, `{"y":[1,{"z":null}]}`)
 	}
 	f.Fuzz(func(t *testing.T, text, input string) {
