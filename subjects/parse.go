@@ -90,7 +90,7 @@ func (n Names) ParseStateKey(key string) (queue, id string, err error) {
 func (n Names) split(subject, kind string, want int) ([]string, error) {
 	rest, ok := strings.CutPrefix(subject, n.join(kind)+".")
 	if !ok {
-		return nil, fmt.Errorf("subject %s does not begin with %s.", quote(subject), n.join(kind))
+		return nil, fmt.Errorf("subject %s does not begin with %s", quote(subject), n.join(kind)+".")
 	}
 	t := strings.Split(rest, ".")
 	if len(t) != want {

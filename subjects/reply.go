@@ -3,6 +3,7 @@ package subjects
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -37,10 +38,8 @@ func literal(subject string) error {
 			return errors.New("reply subject " + quote(subject) + ": it must be literal, without wildcards")
 		}
 	}
-	for _, token := range strings.Split(subject, ".") {
-		if token == "" {
-			return errors.New("reply subject " + quote(subject) + ": it has an empty token")
-		}
+	if slices.Contains(strings.Split(subject, "."), "") {
+		return errors.New("reply subject " + quote(subject) + ": it has an empty token")
 	}
 	return nil
 }

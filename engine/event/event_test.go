@@ -59,7 +59,7 @@ func TestWireCarriesWhatEachEventTells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range strings.Split(want, ",") {
+		for part := range strings.SplitSeq(want, ",") {
 			if !strings.Contains(string(b), part) {
 				t.Errorf("%s lacks %s: %s", every[kind].Kind(), part, b)
 			}

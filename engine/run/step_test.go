@@ -93,7 +93,7 @@ func TestTransientStatusesOnly(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := plan(t, schemas.ModeNone, 1, 0)
 			s, _ := p.Step(p.Start(), Started{})
-			s, a := p.Step(s, c.fail)
+			_, a := p.Step(s, c.fail)
 			if _, waits := a.(Wait); waits != c.retry {
 				t.Errorf("action %T, retry expected %v", a, c.retry)
 			}
