@@ -21,7 +21,7 @@ const (
 	PromptDir  = "prompts"
 )
 
-// Option adds to what the files say; it makes emend.yaml optional.
+// Option adds to what the files say. One that gives backends or profiles makes emend.yaml optional.
 type Option func(*Config)
 
 // WithBackend adds or replaces a backend.
@@ -66,10 +66,14 @@ func Check(dir string, opts ...Option) (warnings []Problem, err error) {
 func LoadFS(fsys fs.FS, opts ...Option) (*Snapshot, error) {
 	l := &loader{fsys: fsys, schemas: map[string]json.RawMessage{}}
 	src := &source{schema: l.schema}
-	src.conf = l.config(&src.config, len(opts) > 0)
+	r, missing := l.config(&src.config)
 	for _, o := range opts {
 		o(&src.config)
 	}
+	if missing && len(src.config.Backends)+len(src.config.Profiles) == 0 {
+		r.fault("", "is missing; write backends and profiles into it, or run emend init")
+	}
+	src.conf = r
 	if err := l.prompts(src); err != nil {
 		return nil, err
 	}
@@ -114,22 +118,20 @@ func plain(err error) error {
 	return fmt.Errorf("cannot be read: %w", err)
 }
 
-// config reads emend.yaml, which may be missing if options stand in for it.
-func (l *loader) config(c *Config, optional bool) *report {
-	r := newReport(ConfigFile)
+// config reads emend.yaml. It may be missing if options give backends or profiles.
+func (l *loader) config(c *Config) (r *report, missing bool) {
+	r = newReport(ConfigFile)
 	text, err := l.read(ConfigFile)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && optional:
-		return r
 	case errors.Is(err, fs.ErrNotExist):
-		r.fault("", "is missing; write backends and profiles into it, or run emend init")
+		return r, true
 	case err != nil:
 		r.fault("", "%v", err)
 	default:
 		decode(r, configObject, text, c)
 		l.scripts(r, c)
 	}
-	return r
+	return r, false
 }
 
 // decode reads a file by its table; what it holds is checked when everything is read.

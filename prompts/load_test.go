@@ -338,6 +338,10 @@ func TestMissingConfig(t *testing.T) {
 	files := folder{"prompts/x@1.yaml": "profile: p\nmessages: [{user: hi}]"}
 	_, err := LoadFS(files.fs())
 	sameProblems(t, "no emend.yaml", problemsOf(t, err), []string{"emend.yaml: is missing; write backends and profiles into it"})
+	_, err = LoadFS(files.fs(), func(c *Config) { c.NATS.URL = "nats://elsewhere" })
+	if got := problemsOf(t, err); len(got) == 0 || !strings.HasPrefix(got[0], "emend.yaml: is missing") {
+		t.Errorf("an option that gives no backend makes the file optional: %v", got)
+	}
 	s, err := LoadFS(files.fs(), WithBackend("o", Backend{
 		Dialect: "openai",
 		URL:     "http://h",
