@@ -128,12 +128,11 @@ func TestSeed000_MalformedEnvelopesAreErrorsAndSpendNoRepair(t *testing.T) {
 }
 
 func TestSeed000_EveryAttemptKeepsTargetMessagesAndSchema(t *testing.T) {
-	w := &wire{replies: []reply{says("one"), says("two"), says("three")}}
+	w := &wire{}
 	e := newEngine(t, w)
 	for name, run := range map[string]func() (*engine.RunResult, error){
 		"Run": func() (*engine.RunResult, error) { return e.Run(t.Context(), ask(schemas.ModeJSONSchema)) },
 		"RunPrepared": func() (*engine.RunResult, error) {
-			w.replies, w.bodies = []reply{says("one"), says("two"), says("three")}, nil
 			p, err := e.Prepare(t.Context(), ask(schemas.ModeJSONSchema))
 			if err != nil {
 				return nil, err
@@ -141,6 +140,7 @@ func TestSeed000_EveryAttemptKeepsTargetMessagesAndSchema(t *testing.T) {
 			return e.RunPrepared(t.Context(), p)
 		},
 	} {
+		w.replies, w.bodies = []reply{says("one"), says("two"), says("three")}, nil
 		if _, err := run(); err != nil || w.calls() != 3 {
 			t.Fatalf("%s: %v, %d calls", name, err, w.calls())
 		}
