@@ -135,7 +135,7 @@ func (x *effects) Judge(ctx context.Context, s run.State, _ run.Judge) run.Event
 	if v.Err != nil {
 		out.Class = ""
 		x.obs.send(ctx, out)
-		return run.Failed{Failure: run.Failure{Category: schemas.CategoryValidation, Message: v.Err.Error(), Cause: v.Err}}
+		return run.Failed{Failure: run.Failure{Category: schemas.CategoryValidation, Message: v.Err.Error(), Cause: v.Err, Billed: true}}
 	}
 	x.obs.send(ctx, out)
 	return run.Voted{Verdict: v}
