@@ -60,6 +60,12 @@ func connect(cfg prompts.NATS, name string, wait bool) (*nats.Conn, error) {
 	if cfg.Creds != "" {
 		opts = append(opts, nats.UserCredentials(cfg.Creds))
 	}
+	if cfg.CA != "" {
+		opts = append(opts, nats.RootCAs(cfg.CA))
+	}
+	if cfg.Cert != "" || cfg.Key != "" {
+		opts = append(opts, nats.ClientCert(cfg.Cert, cfg.Key))
+	}
 	if cfg.Context != "" {
 		nc, _, err := natscontext.Connect(cfg.Context, opts...)
 		if err != nil {

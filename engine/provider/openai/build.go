@@ -174,7 +174,7 @@ func (d *Dialect) writeSchema(e *provider.Encoder, ep *provider.Endpoint, s *pro
 	if provider.Code(name) == "" || slices.Contains([]byte(name), '.') {
 		return errors.New("the schema's name must have at most 64 characters of [A-Za-z0-9_-]")
 	}
-	facts := d.memo.of(s.Bytes)
+	facts := remembered.of(s.Bytes)
 	if !facts.wellFormed {
 		return errors.New("the schema is not an object in well-formed JSON")
 	}

@@ -66,7 +66,7 @@ func checkBody(v any) error {
 }
 
 // Dialect is the OpenAI chat dialect. Make it with New.
-type Dialect struct{ memo memo }
+type Dialect struct{}
 
 // New returns the dialect.
 func New() *Dialect { return &Dialect{} }

@@ -21,6 +21,11 @@ var strictKeywords = []string{"$schema", "$defs", "definitions", "$ref", "type",
 // pointer. One that does not goes out whole with strict: false and is never rewritten: a property that is made required
 // and nullable is answered with null where nothing was meant (providers.md, "Which schemas survive").
 func FitsStrict(schema []byte) (bool, []string) {
+	facts := remembered.of(schema)
+	return facts.strict, slices.Clone(facts.reasons)
+}
+
+func fitsStrict(schema []byte) (bool, []string) {
 	root, ok := provider.Parse(schema)
 	if !ok || root.Kind() != provider.Object {
 		return false, []string{"the schema is not a JSON object"}
@@ -169,7 +174,13 @@ type memo struct {
 	known map[string]schemaFacts
 }
 
-type schemaFacts struct{ wellFormed, strict bool }
+type schemaFacts struct {
+	wellFormed, strict bool
+	reasons            []string
+}
+
+// remembered is shared by all endpoints: plans ask what calls ask. It is a cache and nothing else.
+var remembered memo
 
 // memoSize bounds the memo; when it is full it starts anew.
 const memoSize = 64
@@ -181,7 +192,7 @@ func (m *memo) of(schema []byte) schemaFacts {
 		return facts
 	}
 	facts := schemaFacts{wellFormed: wellFormed(schema, provider.Object)}
-	facts.strict, _ = FitsStrict(schema)
+	facts.strict, facts.reasons = fitsStrict(schema)
 	if m.known == nil || len(m.known) >= memoSize {
 		m.known = make(map[string]schemaFacts, memoSize)
 	}
