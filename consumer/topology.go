@@ -245,5 +245,11 @@ func denied(what string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jetstream.ErrNoStreamResponse) {
 		return fmt.Errorf("%s: no answer from JetStream; may this account publish to $JS.API.> and subscribe to its inbox? %w", what, err)
 	}
+	if isCode(err, codeNoStorage) {
+		return fmt.Errorf("%s: %w; the streams reserve what keep allows (keep.runs_max, keep.events_max): lower it, or give the server more", what, err)
+	}
 	return fmt.Errorf("%s: %w", what, err)
 }
+
+// codeNoStorage is the server's "insufficient storage resources available".
+const codeNoStorage = jetstream.ErrorCode(10047)

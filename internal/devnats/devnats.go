@@ -60,9 +60,14 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
+// nominalStore is the space that streams may reserve, not what is there.
+const nominalStore = 1 << 50
+
 func options(o Options, dir string) *server.Options {
 	opts := &server.Options{ServerName: "emend-embedded", Host: "127.0.0.1", Port: o.Port, JetStream: true, StoreDir: dir,
 		NoLog: true, NoSigs: true, DontListen: o.NoListen, MaxPayload: o.MaxPayload, NoSystemAccount: false}
+	// The streams reserve what keep allows them (50 GiB of queued requests by default); a laptop need not have it free.
+	opts.JetStreamMaxStore = nominalStore
 	if o.Port == 0 {
 		opts.Port = server.RANDOM_PORT
 	}
