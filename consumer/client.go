@@ -12,7 +12,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"emend/prompts"
 	"emend/schemas"
 	"emend/subjects"
 )
@@ -212,13 +211,4 @@ func (c *Client) call(ctx context.Context, subject string, k Key) ([]byte, error
 		return nil, fmt.Errorf("%s: %s", subject, e)
 	}
 	return m.Data, nil
-}
-
-// Subscriptions lists what a worker listens on, for whoever checks its rights.
-func Subscriptions(cfg prompts.Config) []string {
-	names, err := subjects.New(cfg.NATS.Space)
-	if err != nil {
-		return nil
-	}
-	return []string{names.AllAsks(), names.AllSubmits(), names.Get(), names.Cancel(), names.AllControls()}
 }

@@ -22,6 +22,8 @@ const (
 	// HeaderTraceparent is W3C trace context, in and out.
 	HeaderTraceparent = "traceparent"
 	HeaderTracestate  = "tracestate"
+	// HeaderExpectedStream makes the server refuse a message for any other stream.
+	HeaderExpectedStream = "Nats-Expected-Stream"
 	// HeaderExpectedLastSubjectSequence is the server's compare-and-set.
 	HeaderExpectedLastSubjectSequence = "Nats-Expected-Last-Subject-Sequence"
 	// HeaderMsgID is the server's dedupe id.

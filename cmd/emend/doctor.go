@@ -90,62 +90,80 @@ func (d *examination) end() error {
 
 // nats checks the connection, the server and the rights, by doing what a worker does.
 func (d *examination) nats(ctx context.Context, cfg prompts.Config) {
-	refused := make(chan error, 16)
 	nc, err := connect(cfg.NATS, "doctor", false)
 	if err != nil {
 		d.note("nats", err, "")
 		return
 	}
 	defer nc.Close()
-	nc.SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-		if errors.Is(err, nats.ErrPermissionViolation) {
-			select {
-			case refused <- err:
-			default:
-			}
-		}
-	})
 	d.note("nats", nil, fmt.Sprintf("%s, nats-server %s", safeURL(nc.ConnectedUrl()), nc.ConnectedServerVersion()))
 	if old := consumer.OldServer(nc); old != "" {
 		d.note("nats version", errors.New(old), "")
 	}
-	d.rights(ctx, nc, cfg, refused)
+	if d.rights(nc, cfg) {
+		d.streams(ctx, nc, cfg)
+	}
 }
 
-// rights asks for everything that a worker asks for; a permission that is missing is told by the server, by name.
-func (d *examination) rights(ctx context.Context, nc *nats.Conn, cfg prompts.Config, refused chan error) {
+// rights asks for everything that a worker asks for. The server tells a missing permission by name, and only that way:
+// a request without the right to make it just times out. It reports whether nothing is missing.
+func (d *examination) rights(nc *nats.Conn, cfg prompts.Config) bool {
+	r, err := consumer.RightsOf(cfg)
+	if err != nil {
+		d.note("rights", err, "")
+		return false
+	}
+	missing := 0
+	try := func(subject string, do func() error) {
+		if err := permitted(nc, do); err != nil {
+			missing++
+			d.note("right "+subject, err, "")
+		}
+	}
+	for _, s := range r.Publish {
+		try("publish "+s, func() error { return consumer.Probe(nc, s, true) })
+	}
+	for _, s := range r.Store {
+		try("publish "+s, func() error { return consumer.Probe(nc, s, false) })
+	}
+	for _, s := range r.Subscribe {
+		try("subscribe "+s, func() error {
+			sub, err := nc.SubscribeSync(s)
+			if err != nil {
+				return err
+			}
+			return errors.Join(nc.FlushTimeout(flushWithin), sub.Unsubscribe())
+		})
+	}
+	if missing == 0 {
+		d.note("rights", nil, fmt.Sprintf("%d subjects may be used", len(r.Publish)+len(r.Store)+len(r.Subscribe)))
+	}
+	return missing == 0
+}
+
+const flushWithin = 5 * time.Second
+
+// permitted does something and returns what the server has against it. The server's word comes before the answer to the
+// flush, and the connection keeps it.
+func permitted(nc *nats.Conn, do func() error) error {
+	before := nc.LastError()
+	if err := errors.Join(do(), nc.FlushTimeout(flushWithin)); err != nil {
+		return err
+	}
+	if err := nc.LastError(); err != nil && err != before && errors.Is(err, nats.ErrPermissionViolation) {
+		return err
+	}
+	return nil
+}
+
+func (d *examination) streams(ctx context.Context, nc *nats.Conn, cfg prompts.Config) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	_, changes, err := plan(ctx, nc, cfg)
 	if err == nil && len(changes) > 0 {
 		err = fmt.Errorf("%d changes are needed: emend streams plan shows them, emend streams apply makes them", len(changes))
 	}
-	select {
-	case denied := <-refused:
-		err = fmt.Errorf("the account lacks a permission: %w", denied)
-	default:
-	}
-	d.note("jetstream", err, "streams, durables and buckets are as needed")
-	for _, subject := range consumer.Subscriptions(cfg) {
-		d.note("subscribe "+subject, mayListen(nc, subject, refused), "")
-	}
-}
-
-func mayListen(nc *nats.Conn, subject string, refused chan error) error {
-	sub, err := nc.SubscribeSync(subject)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	if err := nc.FlushTimeout(5 * time.Second); err != nil {
-		return err
-	}
-	select {
-	case denied := <-refused:
-		return denied
-	default:
-		return nil
-	}
+	d.note("streams", err, "streams, durables and buckets are as needed")
 }
 
 // backends makes one tiny call per profile.
