@@ -74,6 +74,10 @@ func (h *handler) decide(ctx context.Context) {
 		h.handBack(ctx, HandBack{Cause: "draining"})
 		return
 	}
+	if h.d.turnedAway {
+		h.handBack(ctx, HandBack{Cause: schemas.CategoryCapacity})
+		return
+	}
 	h.dispose(ctx, Decide(facts, where, h.gateState(), h.w.limits(), time.Now()), where)
 }
 

@@ -57,7 +57,7 @@ func (p *pool) run(stop, work context.Context) error {
 		p.turn(stop, work, tick.C)
 	}
 	_ = sub.Unsubscribe()
-	p.giveBack()
+	p.giveBack(work)
 	return nil
 }
 
@@ -128,6 +128,10 @@ func (p *pool) take(work context.Context, m *nats.Msg) {
 		p.w.log.Error().Err(err).Msg("unexpected message in a pull")
 		return
 	}
+	if p.active >= p.places {
+		p.turnAway(work, d) // a pull that listened holds no place; its queue is busy now, and gets its share of those to come
+		return
+	}
 	q.running++
 	p.active++
 	p.running.Go(func() {
@@ -139,8 +143,14 @@ func (p *pool) take(work context.Context, m *nats.Msg) {
 // remakeAfter is the pause after a durable was found missing.
 const remakeAfter = time.Second
 
+// turnAway hands a delivery back at once, with word that it was not started.
+func (p *pool) turnAway(work context.Context, d *delivery) {
+	d.turnedAway = true
+	p.running.Go(func() { p.w.handle(work, d) })
+}
+
 // giveBack hands over at once what was delivered and not started.
-func (p *pool) giveBack() {
+func (p *pool) giveBack(work context.Context) {
 	for {
 		select {
 		case m := <-p.inbox:
@@ -148,7 +158,7 @@ func (p *pool) giveBack() {
 				continue
 			}
 			if d, err := parseDelivery(p.w.nc, m); err == nil {
-				_ = d.nak(0)
+				p.turnAway(work, d)
 			}
 		default:
 			return

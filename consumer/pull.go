@@ -39,6 +39,8 @@ type pull struct {
 	queue *queue
 	left  int
 	ends  time.Time
+	// listens says that the pull waits at an idle queue and holds no place.
+	listens bool
 }
 
 // pullRequest is the body of a pull, as the server reads it.
@@ -55,42 +57,47 @@ const (
 	pullGrace  = 5 * time.Second
 )
 
-// reserved is the number of places asked for.
+// reserved is the number of places asked for. A pull that listens holds none: else an idle queue would keep a busy one
+// from the only place that a slow or probing gate has.
 func (p *pulls) reserved() int {
 	n := 0
-	for _, q := range p.queues {
-		n += q.wanted
+	for _, o := range p.open {
+		if !o.listens {
+			n += o.left
+		}
 	}
 	return n
 }
 
-// ask shares free places among the queues and sends the pulls.
+// ask shares free places among the busy queues and listens at the idle ones. Where there are several queues only those
+// pulls wait that hold no place: a place held open at an empty queue would be lost to the others.
 func (p *pulls) ask(free int, now time.Time) {
+	if free <= 0 {
+		return
+	}
+	alone := len(p.queues) == 1
 	for q, n := range share(p.queues, free) {
-		// Places held open at an empty queue would be lost to the others: beyond one, they wait only where nobody else can.
-		wait := n == 1 || len(p.queues) == 1
-		if err := p.send(q, n, wait, now); err != nil {
+		if p.send(q, pull{left: n}, alone, now) != nil {
 			return // not connected: the next turn of the pool tries again
+		}
+	}
+	for _, q := range p.queues {
+		if !alone && q.idle && q.wanted == 0 && p.send(q, pull{left: 1, listens: true}, true, now) != nil {
+			return
 		}
 	}
 }
 
-// share gives every queue without a pull one place as far as they go, so that none starves and an idle one is heard at
-// once; the rest goes to the busy queues, each next place to the one with the least in use for its weight.
+// share gives the free places to the busy queues, each next one to that with the least in use for its weight, so that
+// none starves.
 func share(queues []*queue, free int) map[*queue]int {
 	out := map[*queue]int{}
-	give := func(q *queue) { out[q]++; free-- }
-	for _, q := range queues {
-		if free > 0 && q.wanted == 0 && q.idle {
-			give(q)
-		}
-	}
-	for free > 0 {
+	for ; free > 0; free-- {
 		q := neediest(queues, out)
 		if q == nil {
 			return out
 		}
-		give(q)
+		out[q]++
 	}
 	return out
 }
@@ -109,12 +116,12 @@ func neediest(queues []*queue, out map[*queue]int) *queue {
 	return best
 }
 
-func (p *pulls) send(q *queue, n int, wait bool, now time.Time) error {
+func (p *pulls) send(q *queue, o pull, wait bool, now time.Time) error {
 	p.next++
 	id := strconv.FormatUint(p.next, 36)
-	ask := pullRequest{Batch: n, Expires: pullExpiry}
+	ask := pullRequest{Batch: o.left, Expires: pullExpiry}
 	if !wait {
-		ask = pullRequest{Batch: n, NoWait: true}
+		ask = pullRequest{Batch: o.left, NoWait: true}
 	}
 	body, err := json.Marshal(ask)
 	if err != nil {
@@ -123,8 +130,9 @@ func (p *pulls) send(q *queue, n int, wait bool, now time.Time) error {
 	if err := p.nc.PublishRequest(p.prefix+q.durable, p.inbox+"."+id, body); err != nil {
 		return fmt.Errorf("pull from %s: %w", q.durable, err)
 	}
-	p.open[id] = &pull{queue: q, left: n, ends: now.Add(pullExpiry + pullGrace)}
-	q.wanted += n
+	o.queue, o.ends = q, now.Add(pullExpiry+pullGrace)
+	p.open[id] = &o
+	q.wanted += o.left
 	return nil
 }
 

@@ -17,6 +17,8 @@ type delivery struct {
 	// seq is the message's stream sequence, count its delivery number (from 1), published when it was stored.
 	seq, count, pending uint64
 	published           time.Time
+	// turnedAway: there is no place for it here; it is handed back unstarted.
+	turnedAway bool
 }
 
 // parseDelivery reads the reply subject of a delivered message: $JS.ACK.<domain>.<account>.<stream>.<consumer>.
