@@ -66,7 +66,7 @@ func New(snapshot *prompts.Snapshot, options ...Option) (*Engine, error) {
 		return nil, fmt.Errorf("engine.New: transient retries are %d, allowed are 0 to %d", *e.retries, prompts.MaxTransientRetries)
 	}
 	connections := 0
-	for _, b := range snapshot.Backends() {
+	for _, b := range append(snapshot.Backends(), snapshot.Endpoints()...) {
 		connections = max(connections, b.Permits)
 		if err := e.addBackend(b); err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ import (
 	"emend/engine"
 	"emend/engine/event"
 	"emend/engine/provider"
+	"emend/prompts"
 	"emend/schemas"
 )
 
@@ -370,4 +371,75 @@ func TestSeed003_AnObserversPanicIsNotSwallowed(t *testing.T) {
 		idle(t, e)
 	}()
 	_, _ = e.Run(t.Context(), r)
+}
+
+func TestSeed003_EndpointOnlyProfilesStayUnlimited(t *testing.T) {
+	d := definitions(1, 1)
+	d.Config.Profiles["own"] = prompts.Profile{Model: "m", Endpoint: &prompts.Backend{Dialect: "openai", URL: "http://own.test/v1"}}
+	hold := make(chan struct{})
+	var open sync.WaitGroup
+	w := &wire{}
+	for range 5 {
+		open.Add(1)
+		w.replies = append(w.replies, reply{status: 200, body: says("1").body, do: func(*http.Request) error { open.Done(); <-hold; return nil }})
+	}
+	e := engineOver(t, d, engine.WithTransport(w))
+	var wg sync.WaitGroup
+	for range 5 {
+		wg.Go(func() {
+			r := ask(schemas.ModeJSON)
+			r.Profile = "own"
+			if _, err := e.Run(t.Context(), r); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	open.Wait() // all five are under way at once, over a backend limit of one
+	close(hold)
+	wg.Wait()
+}
+
+// Prepared execution: what lies between preparation and execution is in nobody's measurements.
+func TestSeed003_PreparedExecutionIsToldApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		obs := &collected{}
+		r := ask(schemas.ModeJSON)
+		r.Observer = obs
+		e := newEngine(t, &wire{replies: []reply{says("1")}})
+		p, err := e.Prepare(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		res, err := e.RunPrepared(t.Context(), p)
+		if err != nil || res.Duration != 0 {
+			t.Fatalf("%v, took %v", err, res)
+		}
+		if s, ok := obs.events[0].(event.Started); !ok || !s.Prepared || s.MaxCalls != 9 {
+			t.Errorf("%+v", obs.events[0])
+		}
+		if f := obs.events[len(obs.events)-1].(event.Finished); f.Duration != 0 {
+			t.Errorf("the run took %v", f.Duration)
+		}
+	})
+}
+
+func TestSeed003_ObserversOfConcurrentRunsAreCalledInOrderWithinEach(t *testing.T) {
+	w := &wire{}
+	for range 8 {
+		w.replies = append(w.replies, says("1"))
+	}
+	e := engineOver(t, definitions(2, 8), engine.WithTransport(w))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			obs := &collected{}
+			r := ask(schemas.ModeJSON)
+			r.Observer = obs
+			if _, err := e.Run(t.Context(), r); err != nil || !slices.Equal(obs.kinds(), []string{"started", "attempt_started", "attempt", "validation", "finished"}) {
+				t.Errorf("%v, %v", err, obs.kinds())
+			}
+		})
+	}
+	wg.Wait()
 }

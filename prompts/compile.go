@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"emend/engine/contract"
@@ -33,12 +34,14 @@ type source struct {
 	schema func(name string) (json.RawMessage, error)
 	// program says that no files were read.
 	program bool
+	// own are the endpoints of profiles, by the name of their stand-in backend.
+	own map[string]Backend
 }
 
 // build checks and compiles everything, or returns all faults as Errors.
 func (src *source) build() (*Snapshot, error) {
 	src.finishConfig()
-	s := &Snapshot{config: src.config, prompts: map[string][]*compiled{}, profilesOf: map[string][]string{}}
+	s := &Snapshot{config: src.config, own: src.own, prompts: map[string][]*compiled{}, profilesOf: map[string][]string{}}
 	for _, name := range slices.Sorted(maps.Keys(s.config.Profiles)) {
 		of := s.config.Profiles[name].Backend
 		s.profilesOf[of] = append(s.profilesOf[of], name)
@@ -66,6 +69,7 @@ func (src *source) finishConfig() {
 	if len(c.Queues) == 0 && !src.conf.bad["queues"] {
 		c.Queues = map[string]Queue{"default": {}}
 	}
+	own := src.endpoints()
 	v := reflect.ValueOf(c).Elem()
 	configObject.fill(src.conf, "", v, src.program)
 	if !src.conf.bad[""] {
@@ -76,6 +80,41 @@ func (src *source) finishConfig() {
 		b.Name = name
 		c.Backends[name] = b
 	}
+	for name, given := range own {
+		b := c.Backends[name]
+		b.Permits, b.Admitted = given.Permits, given.Admitted // 0 is no bound, also beside files
+		src.own[name] = b
+		delete(c.Backends, name)
+	}
+}
+
+// endpoints lets the endpoints of profiles be filled and checked among the backends, and returns them as given, by their
+// names there.
+func (src *source) endpoints() map[string]Backend {
+	c := &src.config
+	own := map[string]Backend{}
+	src.own = map[string]Backend{}
+	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
+		p := c.Profiles[name]
+		if p.Endpoint == nil {
+			continue
+		}
+		of := "endpoint-" + strings.ToLower(strings.NewReplacer(".", "-", "_", "-").Replace(name))
+		if _, taken := c.Backends[of]; taken || p.Backend != "" {
+			src.conf.fault("profiles."+name, "give backend or endpoint, not both, and keep the name %s free", of)
+			continue
+		}
+		c.Backends = maps.Clone(c.Backends)
+		if c.Backends == nil {
+			c.Backends = map[string]Backend{}
+		}
+		c.Backends[of] = *p.Endpoint
+		p.Backend = of
+		c.Profiles = maps.Clone(c.Profiles)
+		c.Profiles[name] = p
+		own[of] = *p.Endpoint
+	}
+	return own
 }
 
 func (src *source) add(s *Snapshot, c *compiled, r *report) {
@@ -162,7 +201,7 @@ func (src *source) contract(s *Snapshot, c *compiled, r *report) {
 		r.fault("output.schema", "%v%s", err, inFile(ref.File))
 		return
 	}
-	b, ok := s.config.Backends[s.config.Profiles[c.def.Profile].Backend]
+	b, ok := s.backend(s.config.Profiles[c.def.Profile].Backend)
 	if !ok {
 		return
 	}

@@ -114,7 +114,8 @@ func (p *planner) target() {
 		p.fault("profile", "profile %s belongs to backend %s, but the request came for backend %s; publish it there", quoted(name),
 			quoted(profile.Backend), quoted(p.from.Backend))
 	}
-	p.profileName, p.profile, p.backend = name, profile, p.s.config.Backends[profile.Backend]
+	p.profileName, p.profile = name, profile
+	p.backend, _ = p.s.backend(profile.Backend)
 }
 
 // onlyProfile is the one profile of the backend; a library without a backend has one if there is but one in all.

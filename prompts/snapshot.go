@@ -26,6 +26,8 @@ type Snapshot struct {
 	// profilesOf lists the profiles of a backend, sorted.
 	profilesOf map[string][]string
 	warnings   []Problem
+	// own are the endpoints of profiles, by the name of their stand-in backend.
+	own map[string]Backend
 }
 
 // Config returns the configuration, which must not be changed.
@@ -36,6 +38,17 @@ func (s *Snapshot) Warnings() []Problem { return slices.Clone(s.warnings) }
 
 // Backends lists the backends by name.
 func (s *Snapshot) Backends() []Backend { return byName(s.config.Backends) }
+
+// Endpoints lists the endpoints of profiles: the engine calls them, NATS does not reach them.
+func (s *Snapshot) Endpoints() []Backend { return byName(s.own) }
+
+func (s *Snapshot) backend(name string) (Backend, bool) {
+	if b, ok := s.config.Backends[name]; ok {
+		return b, true
+	}
+	b, ok := s.own[name]
+	return b, ok
+}
 
 // Backend returns the backend of that name.
 func (s *Snapshot) Backend(name string) (Backend, bool) {
@@ -63,7 +76,8 @@ func (s *Snapshot) CallTimeout(profile string) Duration {
 	if p.CallTimeout != 0 {
 		return p.CallTimeout
 	}
-	return s.config.Backends[p.Backend].CallTimeout
+	b, _ := s.backend(p.Backend)
+	return b.CallTimeout
 }
 
 // Prompts lists the prompts by id and version.

@@ -138,6 +138,9 @@ type Profile struct {
 	Settings schemas.Settings `yaml:"settings"`
 	// CallTimeout replaces the backend's; 0 leaves it.
 	CallTimeout Duration `yaml:"call_timeout"`
+	// Endpoint stands in for a backend in the engine library: an endpoint of this profile alone, unlimited unless it
+	// says otherwise (seed 003). It has no subject, so NATS does not reach it, and no file can name one.
+	Endpoint *Backend `yaml:"-"`
 }
 
 // Prompt is one version of a prompt definition.
