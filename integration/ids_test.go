@@ -2,10 +2,8 @@ package integration
 
 import (
 	"fmt"
-	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -194,39 +192,4 @@ func TestFailedRunPublishedAnewRunsAgain(t *testing.T) {
 	s.goneID("retry")
 	s.ends("retry", schemas.StatusSucceeded)
 	s.calls(2)
-}
-
-// dialer opens connections that a test can cut, and refuses new ones while it is down.
-type dialer struct {
-	down  chan struct{}
-	conns chan net.Conn
-}
-
-func newDialer() *dialer { return &dialer{down: make(chan struct{}), conns: make(chan net.Conn, 16)} }
-
-// Dial opens a connection.
-func (d *dialer) Dial(network, address string) (net.Conn, error) {
-	select {
-	case <-d.down:
-		return nil, fmt.Errorf("dial %s: cut", address)
-	default:
-	}
-	c, err := net.DialTimeout(network, address, 5*time.Second)
-	if err == nil {
-		d.conns <- c
-	}
-	return c, err
-}
-
-// cut ends the open connections; no new one is made.
-func (d *dialer) cut() {
-	close(d.down)
-	for {
-		select {
-		case c := <-d.conns:
-			_ = c.Close()
-		default:
-			return
-		}
-	}
 }

@@ -30,6 +30,10 @@ rules:
       - {json: {score: 1}}
   - match: {contains: NEVER-RIGHT}
     replies: [{text: '{"score": "one"}'}]
+  - match: {contains: STUCK-IN-REPAIR}
+    replies:
+      - {text: '{"score": "HOLD"}'}
+      - {json: {score: 1}}
   - match: {contains: BIG-NUMBER}
     replies: [{text: '1e1000001'}]
   - match: {contains: BAD-REQUEST}
