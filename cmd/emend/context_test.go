@@ -1,0 +1,56 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"emend/internal/devnats"
+)
+
+// Contexts of the nats CLI say where NATS is, to every command.
+func TestContextsOfTheNATSCLI(t *testing.T) {
+	srv, err := devnats.Start(devnats.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Stop)
+	home := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("HOME", home)
+	write(t, filepath.Join(home, "nats/context/mine.json"), `{"url":"`+srv.URL()+`","description":"test"}`)
+	dir := filepath.Join(t.TempDir(), "w")
+	if r := emend(t, "", "init", dir); r.code != exitOK {
+		t.Fatal(r.err)
+	}
+	if r := emend(t, "", "streams", "apply", "--dir", dir, "--context", "mine"); r.code != exitOK || !strings.Contains(r.out, "create stream EMEND_RUNS") {
+		t.Errorf("%+v", r)
+	}
+	if r := emend(t, "", "streams", "plan", "--dir", dir, "--context", "nowhere"); r.code != exitFailed || !strings.Contains(r.err, "nowhere") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestServeRunsAWorkerAgainstAServerAndDrains(t *testing.T) {
+	srv, err := devnats.Start(devnats.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Stop)
+	dir := filepath.Join(t.TempDir(), "w")
+	if r := emend(t, "", "init", dir); r.code != exitOK {
+		t.Fatal(r.err)
+	}
+	if r := emend(t, "", "serve", "--dir", dir, "--nats", srv.URL(), "--manage-streams=false"); r.code != exitFailed || !strings.Contains(r.err, "EMEND_RUNS") {
+		t.Errorf("a worker that may not make streams says what is missing: %+v", r)
+	}
+	line := background(t, "serve", "--config", filepath.Join(dir, "emend.yaml"), "--nats", srv.URL())
+	line(`"serving"`)
+	if r := emend(t, "", "run", "--dir", dir, "--nats", srv.URL(), "extract-invoice", "document=invoice"); r.code != exitOK {
+		t.Errorf("%+v", r)
+	}
+	log := line("run finished")
+	if !strings.Contains(log, `"status":"succeeded"`) || strings.Contains(log, "A-1043") {
+		t.Errorf("log line %s", log)
+	}
+}
