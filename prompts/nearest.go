@@ -3,6 +3,8 @@ package prompts
 import (
 	"slices"
 	"strings"
+
+	"emend/schemas"
 )
 
 // maxListed bounds what nearest lists.
@@ -21,7 +23,7 @@ func nearest(name string, known []string) string {
 func suggest(name string, known []string) string {
 	best, least := "", 2+len(name)/4
 	for _, k := range slices.Sorted(slices.Values(known)) {
-		if d := distance(strings.ToLower(name), k); d < least {
+		if d := schemas.Distance(strings.ToLower(name), k); d < least {
 			best, least = k, d
 		}
 	}
@@ -29,28 +31,4 @@ func suggest(name string, known []string) string {
 		return ""
 	}
 	return "; did you mean " + best + "?"
-}
-
-// distance is the number of edits between two names; a long name is far from everything.
-func distance(a, b string) int {
-	if len(a) > 64 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

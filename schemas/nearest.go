@@ -11,7 +11,7 @@ import (
 func hint(name string, known []string, root reflect.Type) string {
 	best, least := "", 1+len(name)/3
 	for _, k := range known {
-		if d := distance(strings.ToLower(name), k); d <= least && (best == "" || d < distance(strings.ToLower(name), best)) {
+		if d := Distance(strings.ToLower(name), k); d <= least && (best == "" || d < Distance(strings.ToLower(name), best)) {
 			best = k
 		}
 	}
@@ -44,8 +44,9 @@ func elsewhere(name string, root reflect.Type) string {
 	return ""
 }
 
-// distance is the number of edits between two names; a long name is far from everything.
-func distance(a, b string) int {
+// Distance is the number of edits between two names, for messages that propose the name that was meant; a long name is
+// far from everything.
+func Distance(a, b string) int {
 	if len(a) > 64 {
 		return len(a)
 	}
