@@ -77,6 +77,32 @@ func hasHeading(doc, anchor string) bool {
 	return false
 }
 
+// way is a row of "One run's way": functions, then the files that hold them.
+var way = regexp.MustCompile(`(?m)^\| \d+\. .* \| (.*) \| (.*) \|$`)
+
+var (
+	named  = regexp.MustCompile("`(?:[A-Za-z]+\\.)?([A-Za-z]+)`")
+	linked = regexp.MustCompile(`\]\(([^)#]+)\)`)
+)
+
+func TestDocsWayOfARunIsInTheCode(t *testing.T) {
+	rows := way.FindAllStringSubmatch(read(t, "../docs/architecture.md"), -1)
+	if len(rows) < 10 {
+		t.Fatalf("architecture.md has %d rows", len(rows))
+	}
+	for _, row := range rows {
+		var code strings.Builder
+		for _, file := range linked.FindAllStringSubmatch(row[2], -1) {
+			code.WriteString(read(t, filepath.Join("../docs", file[1])))
+		}
+		for _, name := range named.FindAllStringSubmatch(row[1], -1) {
+			if !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + name[1] + `\(`).MatchString(code.String()) {
+				t.Errorf("architecture.md names %s, which is not in the files of its row: %s", name[0], row[2])
+			}
+		}
+	}
+}
+
 // direct is a direct requirement of a go.mod or a tool line.
 var direct = regexp.MustCompile(`(?m)^(?:\t|require |tool )([a-z0-9.-]+\.[a-z]+/\S+)[^/\n]*$`)
 
