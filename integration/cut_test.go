@@ -106,3 +106,29 @@ func TestWorkerGoesOnAfterItsConnectionWasLost(t *testing.T) {
 	s.calls(1)
 	s.works("after")
 }
+
+// TestRunWhoseWorkersKeepVanishingIsAbandoned: max_starts unclean starts, then a dead letter and a stored failure, before
+// anything is called again.
+func TestRunWhoseWorkersKeepVanishingIsAbandoned(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, devnats.Options{}, "catalog_grace", "max_starts: 1\ncatalog_grace")
+	d, nc, back := s.line()
+	s.workerOn(nc, shortLease)
+	inbox, sub := s.replies()
+	s.must(s.tryPublish(s.names.Run("mock", "default", "doomed"), body("rate", holdMark), inbox))
+	receive(s, "the call arrives", s.mock.arrived)
+	s.worker(shortLease)
+	d.cut()
+	if r, _ := s.reply(sub); r.Status != schemas.StatusFailed || r.Error.Category != schemas.CategoryAbandoned || !r.Error.MayHaveBeenBilled {
+		t.Errorf("%+v", r)
+	}
+	s.deadLetter("doomed", body("rate", holdMark), schemas.CategoryAbandoned, "several times")
+	s.ends("doomed", schemas.StatusFailed)
+	s.goneID("doomed")
+	d.mend()
+	receive(s, "the first worker is back", back)
+	s.mock.release()
+	s.event("doomed", schemas.EventSuperseded)
+	s.lastSeq(1)
+	s.calls(1)
+}
