@@ -44,7 +44,8 @@ func WireError(res run.Result) *schemas.Error {
 	if f == nil || res.Status != schemas.StatusFailed {
 		return nil
 	}
-	e := &schemas.Error{Category: f.Category, Message: f.Message, Attempts: f.Attempts, Exhausted: f.Exhausted, MayHaveBeenBilled: f.Billed}
+	e := &schemas.Error{Category: f.Category, Message: f.Message, Attempts: f.Attempts, Exhausted: f.Exhausted,
+		MayHaveBeenBilled: f.Billed || res.State.Usage.Calls > 0}
 	if f.Status != 0 || f.Code != "" {
 		e.Provider = &schemas.ProviderError{Status: f.Status, Code: f.Code}
 	}
