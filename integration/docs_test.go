@@ -139,3 +139,15 @@ func read(t *testing.T, path string) string {
 	}
 	return string(b)
 }
+
+func TestDocsExampleFoldersAreSound(t *testing.T) {
+	folders, err := filepath.Glob("../examples/*/emend.yaml")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no example folder: %v", err)
+	}
+	for _, file := range append(folders, "../deploy/compose/worker/emend.yaml", "foreign/testdata/worker/emend.yaml") {
+		if _, err := prompts.LoadDir(filepath.Dir(file)); err != nil {
+			t.Errorf("%s: %v", filepath.Dir(file), err)
+		}
+	}
+}
