@@ -109,15 +109,17 @@ func Decide(d Delivery, w Whereabouts, gate capacity.GateState, lim Limits, now 
 	return Execute{Replace: replace}
 }
 
-// abandoned gives up a request that made its worker die too often, unless its result got stored all the same.
+// abandoned gives up a request that made its worker die too often, unless its result got stored all the same. Neither an
+// earlier answer nor the result of other content is overwritten by it.
 func abandoned(d Delivery, w Whereabouts, lim Limits) Disposition {
 	if !TooManyStarts(d.Starts, lim) {
 		return nil
 	}
-	if w.Result != nil && w.Result.Request.Seq == d.Seq {
-		return Resend{Result: w.Result}
+	replace, settled := settledAs(d, w)
+	if settled != nil {
+		return settled
 	}
-	return Dead{Category: schemas.CategoryAbandoned, Settle: true, Replace: w.ResultSeq,
+	return Dead{Category: schemas.CategoryAbandoned, Settle: true, Replace: replace,
 		Message: "the run was started several times and its worker never came to an end of it"}
 }
 
