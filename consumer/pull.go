@@ -140,7 +140,9 @@ func (p *pulls) send(q *queue, o pull, wait bool, now time.Time) error {
 // that the durable is not there (any more).
 func (p *pulls) received(m *nats.Msg) (q *queue, gone bool) {
 	id := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
-	if len(m.Data) == 0 && m.Header.Get("Status") != "" {
+	// What a durable delivers has an ack subject, and may carry any header of its requester's: only without one is a
+	// status the server's word.
+	if m.Reply == "" && m.Header.Get("Status") != "" {
 		return nil, p.status(id, m.Header.Get("Status"), m.Header.Get("Description"))
 	}
 	// A run's message keeps its own subject; the pull is named by the subscription's subject only in statuses. So the
