@@ -56,7 +56,7 @@ func survivors(within time.Duration) string {
 func ours() string {
 	buf := make([]byte, 4<<20)
 	var out []string
-	for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
 		if strings.Contains(stack, "emend/consumer") || strings.Contains(stack, "emend/engine") || strings.Contains(stack, "emend/capacity") {
 			out = append(out, stack)
 		}

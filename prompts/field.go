@@ -3,6 +3,7 @@ package prompts
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -81,10 +82,8 @@ func (o *object) read(r *report, n *yaml.Node, at string, v reflect.Value) {
 }
 
 func (o *object) unknown(key string) string {
-	for _, l := range o.later {
-		if l == key {
-			return key + " is not supported by this version; remove it"
-		}
+	if slices.Contains(o.later, key) {
+		return key + " is not supported by this version; remove it"
 	}
 	return "unknown field" + nearest(key, o.names())
 }

@@ -19,14 +19,14 @@ var bindings = map[*object]reflect.Type{
 	backendObject: reflect.TypeFor[Backend](), queueObject: reflect.TypeFor[Queue](), profileObject: reflect.TypeFor[Profile](),
 	secretObject: reflect.TypeFor[Secret](), promptObject: reflect.TypeFor[Prompt](), inputObject: reflect.TypeFor[Input](),
 	outputObject: reflect.TypeFor[Output](), testObject: reflect.TypeFor[Test](), expectObject: reflect.TypeFor[Expect](),
-	settingsObject: reflect.TypeOf(Profile{}.Settings),
+	settingsObject: reflect.TypeFor[schemas.Settings](),
 }
 
 func TestTablesMatchTypes(t *testing.T) {
 	for o, typ := range bindings {
 		var tags []string
-		for i := range typ.NumField() {
-			if tag, _, _ := strings.Cut(typ.Field(i).Tag.Get("yaml"), ","); tag != "-" {
+		for field := range typ.Fields() {
+			if tag, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); tag != "-" {
 				tags = append(tags, tag)
 			}
 		}
@@ -116,7 +116,7 @@ func TestReferenceNamesEveryField(t *testing.T) {
 	if doc != ReferenceMarkdown() {
 		t.Error("the reference changes from call to call")
 	}
-	for _, line := range strings.Split(doc, "\n") {
+	for line := range strings.SplitSeq(doc, "\n") {
 		if strings.HasPrefix(line, "|") && strings.Count(strings.ReplaceAll(line, "\\|", ""), "|") != 5 {
 			t.Errorf("a row has not four cells: %s", line)
 		}
