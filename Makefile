@@ -29,7 +29,7 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 	@test -s build/fuzz.txt || { echo "no fuzz target was found"; exit 1; }
 	@while read -r pkg name; do \
 	  echo "$$pkg $$name"; \
-	  $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg" </dev/null; \
+	  bash tools/fuzz.sh "$$pkg" "$$name" $(FUZZTIME) </dev/null; \
 	done < build/fuzz.txt
 
 lint: ## go vet, gofmt, staticcheck, go fix -diff

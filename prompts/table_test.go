@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"emend/schemas"
 )
 
 var update = flag.Bool("update", false, "write the published schemas anew")
