@@ -65,6 +65,7 @@ func (h *handler) decide(ctx context.Context) {
 		return
 	}
 	h.saved = entry
+	h.saved.By = fmt.Sprintf("%s/%d", h.w.id, h.d.count)
 	facts := Delivery{Seq: h.d.seq, Fingerprint: h.fingerprint, Published: h.d.published, Starts: entry.Starts}
 	if !TooManyStarts(entry.Starts, h.w.limits()) {
 		facts.Plan, facts.Refusal = h.read()
@@ -295,10 +296,12 @@ func (h *handler) handBack(ctx context.Context, back HandBack) {
 	}
 }
 
+// ackNow ends a delivery whose result is stored: nobody needs its saved state any more.
 func (h *handler) ackNow() {
 	if err := h.d.ack(); err != nil {
 		h.log().Warn().Err(err).Msg("the ack did not leave; the redelivery will find the result")
 	}
+	h.w.ledger.erase(context.WithoutCancel(h.w.base), h.key, h.saved)
 }
 
 func (h *handler) log() *zerolog.Logger {

@@ -95,6 +95,8 @@ type saved struct {
 	Starts int        `json:"starts"`
 	Cause  string     `json:"cause,omitempty"`
 	State  *run.State `json:"state,omitempty"`
+	// By is the worker and delivery that wrote the entry: its next write tells an answer that was lost from another's write.
+	By string `json:"by,omitempty"`
 	// rev is the entry's revision, 0 for one that is not stored. begun says that this delivery noted its start.
 	rev   uint64
 	begun bool
@@ -143,14 +145,20 @@ func (l *Ledger) load(ctx context.Context, k Key, seq uint64) (*saved, error) {
 // ErrOvertaken says that another worker wrote the run's saved state: this one no longer owns the run.
 var ErrOvertaken = errors.New("another worker has taken the run")
 
-// save writes the entry by compare-and-set.
+// save writes the entry by compare-and-set. What an earlier request left under the same id, and an own write whose
+// answer was lost, are written over.
 func (l *Ledger) save(ctx context.Context, k Key, s *saved) error {
 	b, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("saved state of %s/%s: %w", k.Queue, k.ID, err)
 	}
 	rev, err := l.put(ctx, l.names.StateKey(k.Queue, k.ID), b, s.rev)
-	if isCode(err, codeWrongSequence) || errors.Is(err, jetstream.ErrKeyExists) {
+	if wasWritten(err) {
+		if s.rev, err = l.writable(ctx, k, s); err == nil {
+			rev, err = l.put(ctx, l.names.StateKey(k.Queue, k.ID), b, s.rev)
+		}
+	}
+	if wasWritten(err) {
 		return ErrOvertaken
 	}
 	if err != nil {
@@ -160,6 +168,27 @@ func (l *Ledger) save(ctx context.Context, k Key, s *saved) error {
 	return nil
 }
 
+func wasWritten(err error) bool {
+	return isCode(err, codeWrongSequence) || errors.Is(err, jetstream.ErrKeyExists)
+}
+
+// writable returns the revision of an entry that s may replace, or ErrOvertaken.
+func (l *Ledger) writable(ctx context.Context, k Key, s *saved) (uint64, error) {
+	entry, err := l.state.Get(ctx, l.names.StateKey(k.Queue, k.ID))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return s.rev, ErrOvertaken // whoever erased it has ended the run
+	}
+	if err != nil {
+		return s.rev, err
+	}
+	var there saved
+	unreadable := json.Unmarshal(entry.Value(), &there) != nil || there.V != savedVersion
+	if unreadable || there.Seq < s.Seq || (there.Seq == s.Seq && there.By == s.By && s.By != "") {
+		return entry.Revision(), nil
+	}
+	return s.rev, ErrOvertaken
+}
+
 func (l *Ledger) put(ctx context.Context, key string, b []byte, rev uint64) (uint64, error) {
 	if rev == 0 {
 		return l.state.Create(ctx, key, b)
@@ -167,16 +196,21 @@ func (l *Ledger) put(ctx context.Context, key string, b []byte, rev uint64) (uin
 	return l.state.Update(ctx, key, b, rev)
 }
 
-// erase removes a run's saved state; nothing is lost if it fails, the bucket's age limit removes it too.
-func (l *Ledger) erase(ctx context.Context, k Key) {
-	_ = l.state.Purge(ctx, l.names.StateKey(k.Queue, k.ID))
+// erase removes a run's saved state as it was last seen: what a new request has written since stays. Nothing is lost if
+// it fails, the bucket's age limit removes it too.
+func (l *Ledger) erase(ctx context.Context, k Key, s *saved) {
+	if s == nil || s.rev == 0 {
+		return
+	}
+	_ = l.state.Purge(ctx, l.names.StateKey(k.Queue, k.ID), jetstream.LastRevision(s.rev))
 }
 
 // settleTry bounds one write of a result.
 const settleTry = 5 * time.Second
 
 // Settle stores the result by compare-and-set: expectSeq is 0 for a first result, else the sequence of the one that is
-// replaced. It does not retry; the four outcomes are never confused (design section 3).
+// replaced; one that has aged out meanwhile counts as none. It does not retry; the four outcomes are never confused
+// (design section 3).
 func (l *Ledger) Settle(ctx context.Context, k Key, m *nats.Msg, mine func(*schemas.Result) bool, expectSeq uint64) (Settled, uint64, error) {
 	m.Header.Set(subjects.HeaderExpectedLastSubjectSequence, strconv.FormatUint(expectSeq, 10))
 	ctx, cancel := context.WithTimeout(ctx, settleTry)
@@ -186,12 +220,18 @@ func (l *Ledger) Settle(ctx context.Context, k Key, m *nats.Msg, mine func(*sche
 	case err == nil:
 		return Stored, ack.Sequence, nil
 	case isCode(err, codeWrongSequence):
-		return l.whose(ctx, k, mine)
+		settled, seq, err := l.whose(ctx, k, mine)
+		if errors.Is(err, errNotThere) && expectSeq != 0 {
+			return l.Settle(ctx, k, m, mine, 0)
+		}
+		return settled, seq, err
 	case isCode(err, codeStreamFull):
 		return Full, 0, err
 	}
 	return Unknown, 0, err
 }
+
+var errNotThere = errors.New("refused as written, yet not there")
 
 // whose tells a lost PubAck of our own from another's write.
 func (l *Ledger) whose(ctx context.Context, k Key, mine func(*schemas.Result) bool) (Settled, uint64, error) {
@@ -200,7 +240,7 @@ func (l *Ledger) whose(ctx context.Context, k Key, mine func(*schemas.Result) bo
 	case err != nil:
 		return Unknown, 0, err
 	case r == nil:
-		return Unknown, 0, fmt.Errorf("result of %s/%s: refused as written, yet not there", k.Queue, k.ID)
+		return Unknown, 0, fmt.Errorf("result of %s/%s: %w", k.Queue, k.ID, errNotThere)
 	case mine(r):
 		return Stored, seq, nil
 	}

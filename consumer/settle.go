@@ -99,9 +99,6 @@ func (h *handler) finish(r schemas.Result, body []byte, totals schemas.Totals) {
 	}
 	h.events.send(e)
 	h.ackNow()
-	if h.saved != nil && h.saved.rev != 0 {
-		h.w.ledger.erase(context.WithoutCancel(h.w.base), h.key)
-	}
 	h.log().Info().Str("status", r.Status).Int("calls", r.Counts.Calls).Int64("total_ms", r.TimingMS.Total).Msg("run finished")
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # fuzz.sh PACKAGE TARGET TIME: fuzzes one target. A fault of the target always leaves its input ("Failing input written
-# to ..."). On a loaded machine the fuzzing engine itself may end with "context deadline exceeded" when its time is up
-# (golang/go issue 75804): without a failing input and without a panic that is no finding.
+# to ..."). On a loaded machine the fuzzing engine itself may end with "context deadline exceeded" when its time is up (seen here);
+# without a failing input and without a panic that is no finding.
 set -uo pipefail
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
