@@ -152,29 +152,32 @@ func (l *Ledger) save(ctx context.Context, k Key, s *saved) error {
 	if err != nil {
 		return fmt.Errorf("saved state of %s/%s: %w", k.Queue, k.ID, err)
 	}
-	rev, err := l.put(ctx, l.names.StateKey(k.Queue, k.ID), b, s.rev)
+	key := l.names.StateKey(k.Queue, k.ID)
+	rev, err := l.put(ctx, key, b, s.rev)
 	if wasWritten(err) {
-		if s.rev, err = l.writable(ctx, k, s); err == nil {
-			rev, err = l.put(ctx, l.names.StateKey(k.Queue, k.ID), b, s.rev)
+		if s.rev, err = l.writable(ctx, key, s); err == nil {
+			rev, err = l.put(ctx, key, b, s.rev)
 		}
 	}
-	if wasWritten(err) {
+	switch {
+	case err == nil:
+		s.rev = rev
+		return nil
+	case wasWritten(err) && !isCode(err, codeWriteUnderWay):
 		return ErrOvertaken
 	}
-	if err != nil {
-		return fmt.Errorf("save the state of %s/%s: %w", k.Queue, k.ID, err)
-	}
-	s.rev = rev
-	return nil
+	return fmt.Errorf("save the state of %s/%s: %w", k.Queue, k.ID, err)
 }
 
+// wasWritten: the entry is not as it was last seen. It also matches codeWriteUnderWay, which only a replicated bucket
+// gives.
 func wasWritten(err error) bool {
-	return isCode(err, codeWrongSequence) || errors.Is(err, jetstream.ErrKeyExists)
+	return errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch)
 }
 
 // writable returns the revision of an entry that s may replace, or ErrOvertaken.
-func (l *Ledger) writable(ctx context.Context, k Key, s *saved) (uint64, error) {
-	entry, err := l.state.Get(ctx, l.names.StateKey(k.Queue, k.ID))
+func (l *Ledger) writable(ctx context.Context, key string, s *saved) (uint64, error) {
+	entry, err := l.state.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return s.rev, ErrOvertaken // whoever erased it has ended the run
 	}
@@ -182,8 +185,9 @@ func (l *Ledger) writable(ctx context.Context, k Key, s *saved) (uint64, error) 
 		return s.rev, err
 	}
 	var there saved
-	unreadable := json.Unmarshal(entry.Value(), &there) != nil || there.V != savedVersion
-	if unreadable || there.Seq < s.Seq || (there.Seq == s.Seq && there.By == s.By && s.By != "") {
+	readable := json.Unmarshal(entry.Value(), &there) == nil && there.V == savedVersion
+	own := there.Seq == s.Seq && there.By == s.By && s.By != ""
+	if !readable || there.Seq < s.Seq || own || entry.Revision() == s.rev {
 		return entry.Revision(), nil
 	}
 	return s.rev, ErrOvertaken
