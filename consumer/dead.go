@@ -106,13 +106,26 @@ func (w *Worker) Cancel(ctx context.Context, k Key) (schemas.CancelReply, error)
 		settled, err := w.settleCancelled(ctx, k, backend, m, seq)
 		if settled == Stored {
 			out.Status, out.Cancelled = schemas.StatusCancelled, true
-			return out, w.nc.Publish(w.names.Control(k.Queue, k.ID), nil)
+			return out, w.clear(ctx, k, m.Sequence)
 		}
 		if err != nil && settled != Another {
 			return out, err
 		}
 	}
 	return out, errors.New("the run is being settled by others; ask again")
+}
+
+// clear tells the workers to abort a cancelled run, and takes its request out of the queue: one that waits for a
+// redelivery would hold its id until then. Its result is stored already; a worker that has it in hand finds that.
+func (w *Worker) clear(ctx context.Context, k Key, seq uint64) error {
+	err := w.nc.Publish(w.names.Control(k.Queue, k.ID), nil)
+	if s, lost := w.ledger.load(ctx, k, seq); lost == nil {
+		w.ledger.erase(ctx, k, s)
+	}
+	if gone := w.ledger.runs.DeleteMsg(ctx, seq); gone != nil && !errors.Is(gone, jetstream.ErrMsgNotFound) && !errors.Is(gone, jetstream.ErrMsgDeleteUnsuccessful) {
+		err = errors.Join(err, gone)
+	}
+	return err
 }
 
 const cancelTries = 5

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // nested is {"c":{"c":...{}}}, n deep.
@@ -62,15 +61,9 @@ func TestTraps(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			contract := schemaContract(t, c.schema)
-			began := time.Now()
-			v := contract.Judge([]byte(c.text))
-			took := time.Since(began)
-			t.Logf("%v", took)
+			v := contract.Judge([]byte(c.text)) // the work budget bounds it; without the bound the test would not end
 			if c.want == "" && !errors.Is(v.Err, ErrBudget) || v.Class != c.want || c.want != "" && v.Err != nil || v.Valid() != (c.want == OK) {
 				t.Errorf("class %q, error %v, %.3v", v.Class, v.Err, shown(v.Findings[:min(3, len(v.Findings))]))
-			}
-			if limit := 2 * time.Second * slowdown; took > limit {
-				t.Errorf("took %v, over %v", took, limit)
 			}
 		})
 	}
