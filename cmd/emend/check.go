@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +25,7 @@ func (a *app) check() *cobra.Command {
 				return err
 			}
 			if a.json {
-				return a.checkJSON(warnings, faults)
+				return a.checkJSON(c.Context(), dir, warnings, faults)
 			}
 			for _, w := range warnings {
 				fmt.Fprintf(a.out, "%s %s\n", a.colour(yellow, "warning:"), w)
@@ -40,12 +42,21 @@ func (a *app) check() *cobra.Command {
 	return c
 }
 
-func (a *app) checkJSON(warnings []prompts.Problem, faults prompts.Errors) error {
+func (a *app) checkJSON(ctx context.Context, dir string, warnings []prompts.Problem, faults prompts.Errors) error {
 	out := struct {
-		OK       bool              `json:"ok"`
-		Errors   []prompts.Problem `json:"errors"`
-		Warnings []prompts.Problem `json:"warnings"`
-	}{len(faults) == 0, append([]prompts.Problem{}, faults...), append([]prompts.Problem{}, warnings...)}
+		OK         bool              `json:"ok"`
+		Errors     []prompts.Problem `json:"errors"`
+		Warnings   []prompts.Problem `json:"warnings"`
+		Rehearsals []rehearsal       `json:"rehearsals"`
+	}{len(faults) == 0, append([]prompts.Problem{}, faults...), append([]prompts.Problem{}, warnings...), []rehearsal{}}
+	if out.OK {
+		played, err := rehearsals(ctx, dir)
+		if err != nil {
+			return err
+		}
+		out.Rehearsals = append(out.Rehearsals, played...)
+		out.OK = !slices.ContainsFunc(played, func(r rehearsal) bool { return !r.OK })
+	}
 	if err := a.printJSON(out); err != nil {
 		return err
 	}

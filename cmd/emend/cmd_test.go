@@ -58,7 +58,7 @@ func TestInitCheckTryIsAPath(t *testing.T) {
 	if r := emend(t, "", "init", dir); r.code != exitUsage || !strings.Contains(r.err, "overwrites nothing") {
 		t.Errorf("a second init: %+v", r)
 	}
-	if r := emend(t, "", "check", dir); r.code != exitOK || !strings.Contains(r.out, "1 rehearsals") {
+	if r := emend(t, "", "check", dir); r.code != exitOK || !strings.Contains(r.out, "1 rehearsals played") {
 		t.Errorf("check: %+v", r)
 	}
 	r := emend(t, "", "--json", "try", "--dir", dir, "extract-invoice", "document=@"+filepath.Join(dir, "sample.txt"))
@@ -86,8 +86,10 @@ func TestCheckPlaysRehearsals(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "emend.yaml"), "backends:\n  a: {dialect: scripted}\nprofiles:\n  p: {backend: a, model: m}\n")
 	write(t, filepath.Join(dir, "prompts/x@1.yaml"), "profile: p\nmessages:\n  - user: hi\noutput: {mode: json}\ntests:\n  - {name: wrong, answers: ['no'], expect: {status: succeeded}}\n")
-	if r := emend(t, "", "check", dir); r.code != exitUsage || !strings.Contains(r.out, "status is invalid, expected succeeded") {
-		t.Errorf("%+v", r)
+	for _, args := range [][]string{{"check", dir}, {"--json", "check", dir}} {
+		if r := emend(t, "", args...); r.code != exitUsage || !strings.Contains(r.out, "status is invalid, expected succeeded") {
+			t.Errorf("%v: %+v", args, r)
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ func (a *app) eventText(e schemas.Event) string {
 	case schemas.EventWaiting:
 		return a.colour(yellow, fmt.Sprintf("handed back for %s: %s", millis(e.WaitMS), e.Cause))
 	case schemas.EventSuperseded:
-		return a.colour(yellow, "superseded: another worker's result stands")
+		return a.colour(yellow, "superseded: another result stands; these calls are on the bill")
 	case schemas.EventFinished:
 		return a.finishedText(e)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"emend/consumer"
 	"emend/schemas"
+	"emend/subjects"
 )
 
 // askWithin bounds a request to a worker.
@@ -17,7 +19,7 @@ const askWithin = 10 * time.Second
 func (a *app) get() *cobra.Command {
 	var f natsFlags
 	var queue, dir string
-	c := &cobra.Command{Use: "get ID", Short: "Print a run's result, or where it stands", Args: cobra.ExactArgs(1),
+	c := &cobra.Command{Use: "get ID", Short: "Print a run's result, or where it stands", Args: runID,
 		RunE: func(c *cobra.Command, args []string) error {
 			client, nc, err := f.client(dir, "get")
 			if err != nil {
@@ -43,10 +45,13 @@ func (a *app) get() *cobra.Command {
 
 func (a *app) printProgress(p *schemas.Progress) error {
 	if a.json {
-		return a.printJSON(p)
+		if err := a.printJSON(p); err != nil || p.State != schemas.StateNotFound {
+			return err
+		}
+		return &exitError{code: exitFailed}
 	}
 	if p.State == schemas.StateNotFound {
-		return failed(fmt.Errorf("no run %s in queue %s: neither a request nor a result is stored", p.ID, p.Queue))
+		return failed(fmt.Errorf("no run %s in queue %s: neither a request nor a result is stored (a refused request is in the dead letters, not here)", p.ID, p.Queue))
 	}
 	fmt.Fprintf(a.out, "%s %s", a.colour(bold, p.ID), p.State)
 	if p.Cause != "" {
@@ -63,7 +68,7 @@ func (a *app) printProgress(p *schemas.Progress) error {
 func (a *app) cancel() *cobra.Command {
 	var f natsFlags
 	var queue, dir string
-	c := &cobra.Command{Use: "cancel ID", Short: "Stop a run, and say what really happened", Args: cobra.ExactArgs(1),
+	c := &cobra.Command{Use: "cancel ID", Short: "Stop a run, and say what really happened", Args: runID,
 		RunE: func(c *cobra.Command, args []string) error {
 			client, nc, err := f.client(dir, "cancel")
 			if err != nil {
@@ -76,14 +81,7 @@ func (a *app) cancel() *cobra.Command {
 			if err != nil {
 				return failed(err)
 			}
-			if a.json {
-				return a.printJSON(r)
-			}
-			if r.Cancelled {
-				fmt.Fprintln(a.out, "cancelled")
-				return nil
-			}
-			return failed(fmt.Errorf("not cancelled: the run is %s", r.Status))
+			return a.printCancel(r)
 		}}
 	f.register(c)
 	c.Flags().StringVar(&queue, "queue", "default", "the queue's `NAME`")
@@ -91,11 +89,28 @@ func (a *app) cancel() *cobra.Command {
 	return c
 }
 
+// printCancel exits 0 only if this call cancelled the run.
+func (a *app) printCancel(r *schemas.CancelReply) error {
+	switch {
+	case a.json:
+		if err := a.printJSON(r); err != nil || r.Cancelled {
+			return err
+		}
+		return &exitError{code: exitFailed}
+	case r.Cancelled:
+		fmt.Fprintln(a.out, "cancelled")
+		return nil
+	case r.Status == schemas.CancelNotFound:
+		return failed(fmt.Errorf("no run %s in queue %s", r.ID, r.Queue))
+	}
+	return failed(fmt.Errorf("not cancelled: the run had ended as %s", r.Status))
+}
+
 // watch prints events as they come, until interrupted or, for one run, until it has finished.
 func (a *app) watch() *cobra.Command {
 	var f natsFlags
 	var queue, dir string
-	c := &cobra.Command{Use: "watch [ID]", Short: "Show events live, of one run or of all", Args: cobra.MaximumNArgs(1),
+	c := &cobra.Command{Use: "watch [ID]", Short: "Show events live, of one run or of all", Args: cobra.MatchAll(cobra.MaximumNArgs(1), validIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, nc, err := f.client(dir, "watch")
 			if err != nil {
@@ -127,4 +142,21 @@ func (a *app) watch() *cobra.Command {
 	c.Flags().StringVar(&queue, "queue", "", "the queue's `NAME` (default: all)")
 	c.Flags().StringVar(&dir, "dir", ".", "the working `FOLDER`, for its emend.yaml")
 	return c
+}
+
+// runID takes exactly one run's id.
+func runID(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return errors.New("give the ID of one run")
+	}
+	return subjects.CheckID(args[0])
+}
+
+func validIDs(_ *cobra.Command, args []string) error {
+	for _, id := range args {
+		if err := subjects.CheckID(id); err != nil {
+			return err
+		}
+	}
+	return nil
 }

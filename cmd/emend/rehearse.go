@@ -9,26 +9,50 @@ import (
 	"emend/prompts"
 )
 
-// rehearse plays the tests of all prompts: the answers that a test lists, in order, in place of a model.
-func (a *app) rehearse(ctx context.Context, dir string) error {
+// rehearsal is how one test of a prompt went.
+type rehearsal struct {
+	Prompt string `json:"prompt"`
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Fault  string `json:"fault,omitempty"`
+}
+
+// rehearsals plays the tests of all prompts: the answers that a test lists, in order, in place of a model.
+func rehearsals(ctx context.Context, dir string) ([]rehearsal, error) {
 	snap, err := prompts.LoadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []rehearsal
+	for _, p := range snap.Prompts() {
+		for _, t := range p.Tests {
+			r := rehearsal{Prompt: fmt.Sprintf("%s@%d", p.ID, p.Version), Name: t.Name, OK: true}
+			if err := rehearseOne(ctx, snap, p, t); err != nil {
+				r.OK, r.Fault = false, err.Error()
+			}
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// rehearse shows the rehearsals.
+func (a *app) rehearse(ctx context.Context, dir string) error {
+	played, err := rehearsals(ctx, dir)
 	if err != nil {
 		return err
 	}
-	tests, bad := 0, 0
-	for _, p := range snap.Prompts() {
-		for _, t := range p.Tests {
-			tests++
-			if err := rehearseOne(ctx, snap, p, t); err != nil {
-				bad++
-				fmt.Fprintf(a.out, "%s %s@%d %q: %v\n", a.colour(red, "FAIL"), p.ID, p.Version, t.Name, err)
-			}
+	bad := 0
+	for _, r := range played {
+		if !r.OK {
+			bad++
+			fmt.Fprintf(a.out, "%s %s %q: %s\n", a.colour(red, "FAIL"), r.Prompt, r.Name, r.Fault)
 		}
 	}
 	if bad > 0 {
-		return &exitError{code: exitUsage, err: fmt.Errorf("%d of %d rehearsals failed", bad, tests)}
+		return &exitError{code: exitUsage, err: fmt.Errorf("%d of %d rehearsals failed", bad, len(played))}
 	}
-	fmt.Fprintf(a.out, "%s %d prompts, %d backends, %d rehearsals\n", a.colour(green, "ok"), len(snap.Prompts()), len(snap.Backends()), tests)
+	fmt.Fprintf(a.out, "%s %d rehearsals played\n", a.colour(green, "ok"), len(played))
 	return nil
 }
 

@@ -57,6 +57,9 @@ func (a *app) publish(ctx context.Context, f natsFlags, o runOptions, args []str
 	if o.id == "" {
 		o.id = subjects.NewID()
 	}
+	if err := subjects.CheckID(o.id); err != nil {
+		return err
+	}
 	body, err := schemas.Marshal(req)
 	if err != nil {
 		return err

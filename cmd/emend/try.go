@@ -133,6 +133,11 @@ func tryError(err error) error {
 func (a *app) printTry(r *engine.RunResult) error {
 	out := schemas.Result{ID: r.ID, Status: r.Status, Output: r.Output, Validation: &r.Validation, Usage: r.Usage, Counts: r.Counts,
 		Source: r.Source, Attempts: r.Attempts, Warnings: r.Warnings}
+	for _, c := range r.Attempts {
+		out.TimingMS.Model += c.DurationMS
+		out.TimingMS.Waiting += c.WaitMS
+	}
+	out.TimingMS.Total = r.Duration.Milliseconds()
 	if r.Output == nil {
 		out.OutputText = &r.RawOutput
 	}
