@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,11 +13,10 @@ import (
 
 // lease is a worker's hold on one delivery: it lasts AckWait from the last heartbeat that the server confirmed, counted
 // from when it was sent. Past it another worker may have the run: no call may start, and neither nak nor term be sent.
+// A lease that is over stays over: the server answers heartbeats of old deliveries too.
 type lease struct {
 	wait  time.Duration
 	until atomic.Int64 // unix nanoseconds
-	// sent is when the heartbeat under way was sent; the leases' ticker owns it.
-	sent time.Time
 }
 
 func newLease(now time.Time, wait time.Duration) *lease {
@@ -27,6 +27,13 @@ func newLease(now time.Time, wait time.Duration) *lease {
 
 // held reports whether the run is still ours for certain.
 func (l *lease) held(now time.Time) bool { return now.UnixNano() < l.until.Load() }
+
+// extend counts a heartbeat that was sent at sent and confirmed by now.
+func (l *lease) extend(sent, now time.Time) {
+	if until := sent.Add(l.wait).UnixNano(); l.held(now) && until > l.until.Load() {
+		l.until.Store(until)
+	}
+}
 
 // leases sends the heartbeats of all runs of a worker: each a request, since only an answer proves that the server
 // extended the wait (jetstream.md, "Delivery"). One ticker serves all.
@@ -67,34 +74,42 @@ func (l *leases) remove(d *delivery) {
 func (l *leases) beat(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for ack, le := range l.held {
-		le.sent = now
-		if l.nc.PublishRequest(ack, l.inbox+"."+l.keys[ack], []byte("+WPI")) != nil {
+	sent := "." + strconv.FormatInt(now.UnixNano(), 36)
+	for ack := range l.held {
+		if l.nc.PublishRequest(ack, l.inbox+"."+l.keys[ack]+sent, []byte("+WPI")) != nil {
 			return
 		}
 	}
 }
 
-// confirmed extends the lease that an answer belongs to, from when its heartbeat was sent.
+// confirmed extends the lease that an answer belongs to, from when its own heartbeat was sent: a later one may be lost.
 func (l *leases) confirmed(m *nats.Msg) {
 	if m.Header.Get("Status") != "" {
 		return // no responders: nobody extended anything
 	}
+	key, sent, _ := strings.Cut(strings.TrimPrefix(m.Subject, l.inbox+"."), ".")
+	nanos, err := strconv.ParseInt(sent, 36, 64)
+	if err != nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	key := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
 	if le := l.held[l.byKey[key]]; le != nil {
-		le.until.Store(le.sent.Add(l.wait).UnixNano())
+		le.extend(time.Unix(0, nanos), time.Now())
 	}
 }
 
-// run beats three times a wait until stop is closed.
-func (l *leases) run(stop <-chan struct{}) error {
-	sub, err := l.nc.Subscribe(l.inbox+".*", l.confirmed)
+// listen subscribes to the answers of heartbeats.
+func (l *leases) listen() (*nats.Subscription, error) {
+	sub, err := l.nc.Subscribe(l.inbox+".*.*", l.confirmed)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("subscribe to the answers of heartbeats: %w", err)
 	}
-	defer func() { _ = sub.Unsubscribe() }()
+	return sub, nil
+}
+
+// run beats three times a wait until stop is closed.
+func (l *leases) run(stop <-chan struct{}) {
 	tick := time.NewTicker(l.wait / 3)
 	defer tick.Stop()
 	for {
@@ -102,7 +117,7 @@ func (l *leases) run(stop <-chan struct{}) error {
 		case now := <-tick.C:
 			l.beat(now)
 		case <-stop:
-			return nil
+			return
 		}
 	}
 }

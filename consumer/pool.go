@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -19,9 +20,12 @@ type pool struct {
 	places  int
 	pulls   *pulls
 	inbox   chan *nats.Msg
+	sub     *nats.Subscription
 	done    chan *queue
 	active  int
 	running sync.WaitGroup
+	// reconnects is the connection's count when last looked at.
+	reconnects uint64
 	// missing holds pulling back while a durable is made anew.
 	missing time.Time
 }
@@ -39,30 +43,44 @@ func newPool(w *Worker, b prompts.Backend, cfg prompts.Config) *pool {
 	if p.places == 0 || p.places > total {
 		p.places = total
 	}
+	p.reconnects = w.nc.Stats().Reconnects
 	p.inbox = make(chan *nats.Msg, p.places+1024)
 	p.done = make(chan *queue, p.places)
 	return p
 }
 
-// run pulls until stop is done; runs that were started go on. It returns when nothing is pulled any more.
-func (p *pool) run(stop, work context.Context) error {
-	sub, err := p.w.nc.ChanSubscribe(p.pulls.inbox+".*", p.inbox)
-	if err != nil {
+// listen subscribes to what the pulls bring.
+func (p *pool) listen() (err error) {
+	if p.sub, err = p.w.nc.ChanSubscribe(p.pulls.inbox+".*", p.inbox); err != nil {
 		return fmt.Errorf("pool %s: %w", p.backend, err)
 	}
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for stop.Err() == nil {
-		p.pulls.ask(p.free(), time.Now())
-		p.turn(stop, work, tick.C)
-	}
-	_ = sub.Unsubscribe()
-	p.giveBack(work)
 	return nil
 }
 
+// run pulls until stop is done; runs that were started go on. It returns when nothing is pulled any more.
+func (p *pool) run(stop, work context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for stop.Err() == nil {
+		changed := p.changed() // before the gate is looked at, so that no change is missed
+		p.pulls.ask(p.free(), time.Now())
+		p.turn(stop, work, tick.C, changed)
+	}
+	p.close()
+	p.giveBack(work)
+}
+
+// close ends the pulls. What the server has delivered by now comes before its answer to the flush: dropped, it would
+// wait out AckWait.
+func (p *pool) close() {
+	if err := errors.Join(p.sub.Drain(), flush(p.w.nc)); err != nil {
+		p.w.log.Warn().Err(err).Str("backend", p.backend).Msg("what was delivered last may wait for AckWait")
+	}
+	_ = p.sub.Unsubscribe()
+}
+
 // turn waits for something to happen and takes in all that has.
-func (p *pool) turn(stop, work context.Context, tick <-chan time.Time) {
+func (p *pool) turn(stop, work context.Context, tick <-chan time.Time, changed <-chan struct{}) {
 	select {
 	case <-stop.Done():
 		return
@@ -70,9 +88,9 @@ func (p *pool) turn(stop, work context.Context, tick <-chan time.Time) {
 		p.take(work, m)
 	case q := <-p.done:
 		p.freed(q)
-	case <-p.changed():
+	case <-changed:
 	case now := <-tick:
-		p.pulls.reap(now, !p.w.nc.IsConnected())
+		p.pulls.reap(now, p.wasLost())
 	}
 	for {
 		select {
@@ -84,6 +102,14 @@ func (p *pool) turn(stop, work context.Context, tick <-chan time.Time) {
 			return
 		}
 	}
+}
+
+// wasLost reports whether the connection is down, or was since the last look: the server may have forgotten the pulls.
+func (p *pool) wasLost() bool {
+	n := p.w.nc.Stats().Reconnects
+	lost := n != p.reconnects || !p.w.nc.IsConnected()
+	p.reconnects = n
+	return lost
 }
 
 func (p *pool) freed(q *queue) {

@@ -54,6 +54,8 @@ type Worker struct {
 	topology Topology
 	draining atomic.Bool
 	remaking atomic.Bool
+	// background are the goroutines that are neither a pool's nor a run's: heartbeats, and making durables again.
+	background sync.WaitGroup
 	// base outlives the runs: it ends only when the process must stop.
 	base context.Context
 }
@@ -110,12 +112,17 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.base = base
 	work, putDown := context.WithCancelCause(base)
 	defer putDown(nil)
+	deaf, err := w.listen()
+	if err != nil {
+		return err
+	}
+	defer deaf()
 	services, err := w.serve()
 	if err != nil {
 		return err
 	}
-	stopLeases, leasesDone := make(chan struct{}), make(chan error, 1)
-	go func() { leasesDone <- w.leases.run(stopLeases) }()
+	stopLeases := make(chan struct{})
+	w.background.Go(func() { w.leases.run(stopLeases) })
 	pulling := w.start(ctx, work)
 	if w.opts.Ready != nil {
 		w.opts.Ready()
@@ -127,8 +134,34 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.drain(putDown, stopBase)
 	stopBase()
 	close(stopLeases)
-	err = <-leasesDone
-	return errors.Join(err, flush(w.nc))
+	w.background.Wait()
+	return flush(w.nc)
+}
+
+// listen subscribes to all that the runs need, and returns what ends it.
+func (w *Worker) listen() (deaf func(), err error) {
+	hearts, err := w.leases.listen()
+	if err != nil {
+		return nil, err
+	}
+	deaf = func() {
+		_ = hearts.Unsubscribe()
+		for _, p := range w.pools {
+			if p.sub != nil {
+				_ = p.sub.Unsubscribe()
+			}
+		}
+	}
+	cfg := w.engine.Load().Snapshot().Config()
+	for _, b := range w.engine.Load().Snapshot().Backends() {
+		p := newPool(w, b, cfg)
+		w.pools[b.Name] = p
+		if err := p.listen(); err != nil {
+			deaf()
+			return nil, err
+		}
+	}
+	return deaf, nil
 }
 
 // flushWithin bounds the last flush: what was published must leave before the process does.
@@ -170,15 +203,8 @@ func needed(changes []Change) error {
 // start runs one pool a backend.
 func (w *Worker) start(ctx, work context.Context) *sync.WaitGroup {
 	var pulling sync.WaitGroup
-	cfg := w.engine.Load().Snapshot().Config()
-	for _, b := range w.engine.Load().Snapshot().Backends() {
-		p := newPool(w, b, cfg)
-		w.pools[b.Name] = p
-		pulling.Go(func() {
-			if err := p.run(ctx, work); err != nil {
-				w.log.Error().Err(err).Msg("a pool ended")
-			}
-		})
+	for _, p := range w.pools {
+		pulling.Go(func() { p.run(ctx, work) })
 	}
 	return &pulling
 }
@@ -211,35 +237,50 @@ func (w *Worker) remake() {
 	if w.opts.CheckStreams || w.remaking.Swap(true) {
 		return
 	}
-	go func() {
+	w.background.Go(func() {
 		defer w.remaking.Store(false)
 		ctx, cancel := context.WithTimeout(w.base, 10*time.Second)
 		defer cancel()
 		changes, err := w.topology.Plan(ctx, w.js)
-		if err == nil && len(changes) > 0 {
+		if err == nil {
 			err = w.topology.Apply(ctx, changes)
-			w.log.Warn().Int("changes", len(changes)).Err(err).Msg("streams or durables were missing and are made again")
 		}
-	}()
+		switch {
+		case err != nil:
+			w.log.Error().Err(err).Msg("streams or durables are missing and could not be made again")
+		case len(changes) > 0:
+			w.log.Warn().Int("changes", len(changes)).Msg("streams or durables were missing and are made again")
+		}
+	})
 }
 
-// inflight maps the runs under way to what aborts them.
+// inflight maps the runs under way to what aborts them. One run may be under way twice: past its lease, and delivered
+// again to the same worker.
 type inflight struct {
 	mu   sync.Mutex
-	runs map[Key]context.CancelCauseFunc
+	next uint64
+	runs map[Key]map[uint64]context.CancelCauseFunc
 }
 
-func newInflight() *inflight { return &inflight{runs: map[Key]context.CancelCauseFunc{}} }
+func newInflight() *inflight { return &inflight{runs: map[Key]map[uint64]context.CancelCauseFunc{}} }
 
 // add returns a context that abort ends, and what forgets the run.
 func (f *inflight) add(ctx context.Context, k Key) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f.mu.Lock()
-	f.runs[k] = cancel
-	f.mu.Unlock()
+	defer f.mu.Unlock()
+	f.next++
+	n := f.next
+	if f.runs[k] == nil {
+		f.runs[k] = map[uint64]context.CancelCauseFunc{}
+	}
+	f.runs[k][n] = cancel
 	return ctx, func() {
 		f.mu.Lock()
-		delete(f.runs, k)
+		delete(f.runs[k], n)
+		if len(f.runs[k]) == 0 {
+			delete(f.runs, k)
+		}
 		f.mu.Unlock()
 		cancel(nil)
 	}
@@ -248,11 +289,9 @@ func (f *inflight) add(ctx context.Context, k Key) (context.Context, func()) {
 // abort ends a run under way here, if there is one.
 func (f *inflight) abort(k Key, cause error) bool {
 	f.mu.Lock()
-	cancel := f.runs[k]
-	f.mu.Unlock()
-	if cancel == nil {
-		return false
+	defer f.mu.Unlock()
+	for _, cancel := range f.runs[k] {
+		cancel(cause)
 	}
-	cancel(cause)
-	return true
+	return len(f.runs[k]) > 0
 }

@@ -18,7 +18,8 @@ type Options struct {
 	StoreDir string
 	// Port on 127.0.0.1; 0 picks a free one. Ignored with NoListen.
 	Port int
-	// NoListen opens no port: only Connect reaches the server. It works inside a testing/synctest bubble.
+	// NoListen opens no port: only Connect reaches the server. It works inside a testing/synctest bubble, if the server's
+	// clock of file accesses (package ats) is registered outside of it.
 	NoListen bool
 	// MaxPayload in bytes; 0 is the server's default of 1 MiB.
 	MaxPayload int32
