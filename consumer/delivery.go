@@ -256,6 +256,7 @@ func (h *handler) wait(ctx context.Context, res run.Result) {
 		back.Delay = max(time.Until(g.Until), time.Second)
 		back.Cause = g.Cause
 	}
+	h.sayTrouble(back.Cause, f)
 	h.putDown(ctx, s, back)
 }
 

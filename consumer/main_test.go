@@ -138,3 +138,8 @@ func receive[T any](t *testing.T, what string, ch <-chan T) T {
 	}
 	panic("unreachable")
 }
+
+// message is a message without a body, with one header.
+func message(subject, name, value string) *nats.Msg {
+	return &nats.Msg{Subject: subject, Header: nats.Header{name: {value}}}
+}

@@ -99,6 +99,9 @@ func (h *handler) finish(r schemas.Result, body []byte, totals schemas.Totals) {
 	}
 	h.events.send(e)
 	h.ackNow()
+	if r.Error == nil && r.Counts.Calls > 0 {
+		h.sayAnswers()
+	}
 	h.log().Info().Str("status", r.Status).Int("calls", r.Counts.Calls).Int64("total_ms", r.TimingMS.Total).Msg("run finished")
 }
 

@@ -157,6 +157,7 @@ func mergeStream(have, want jetstream.StreamConfig) (merged jetstream.StreamConf
 			refused = append(refused, fmt.Sprintf("%s is %v, Emend needs %v", field, a, b))
 		}
 	}
+	kind("storage", have.Storage, want.Storage)
 	kind("retention", have.Retention, want.Retention)
 	kind("discard", have.Discard, want.Discard)
 	kind("discard_new_per_subject", have.DiscardNewPerSubject, want.DiscardNewPerSubject)
@@ -164,6 +165,12 @@ func mergeStream(have, want jetstream.StreamConfig) (merged jetstream.StreamConf
 	kind("allow_direct", have.AllowDirect && want.Retention == jetstream.LimitsPolicy && want.MaxMsgsPerSubject == 1, false)
 	kind("allow_rollup_hdrs", have.AllowRollup, want.AllowRollup)
 	kind("allow_msg_schedules", have.AllowMsgSchedules, false)
+	kind("allow_msg_ttl", have.AllowMsgTTL, false)
+	kind("no_ack", have.NoAck, false)
+	kind("sealed", have.Sealed, false)
+	kind("mirror", have.Mirror != nil, false)
+	kind("sources", len(have.Sources) > 0, false)
+	kind("subject_transform", have.SubjectTransform != nil, false)
 	for _, s := range want.Subjects {
 		if !slices.Contains(have.Subjects, s) {
 			merged.Subjects = append(slices.Clone(merged.Subjects), s)
@@ -174,15 +181,31 @@ func mergeStream(have, want jetstream.StreamConfig) (merged jetstream.StreamConf
 		merged.MaxAge = want.MaxAge
 		diffs = append(diffs, fmt.Sprintf("max_age: %v -> %v", have.MaxAge, want.MaxAge))
 	}
-	if have.MaxBytes != want.MaxBytes {
-		merged.MaxBytes = want.MaxBytes
-		diffs = append(diffs, fmt.Sprintf("max_bytes: %d -> %d", have.MaxBytes, want.MaxBytes))
+	limit := func(field string, to *int64, a, b int64) {
+		if a != b {
+			*to = b
+			diffs = append(diffs, fmt.Sprintf("%s: %d -> %d", field, a, b))
+		}
+	}
+	limit("max_bytes", &merged.MaxBytes, have.MaxBytes, unbounded(want.MaxBytes))
+	limit("max_msgs", &merged.MaxMsgs, have.MaxMsgs, want.MaxMsgs)
+	if have.MaxMsgSize != want.MaxMsgSize {
+		merged.MaxMsgSize = want.MaxMsgSize
+		diffs = append(diffs, fmt.Sprintf("max_msg_size: %d -> %d", have.MaxMsgSize, want.MaxMsgSize))
 	}
 	if have.Replicas < want.Replicas {
 		merged.Replicas = want.Replicas
 		diffs = append(diffs, fmt.Sprintf("replicas: %d -> %d", have.Replicas, want.Replicas))
 	}
 	return merged, diffs, refused
+}
+
+// unbounded is a limit as the server shows it: 0 is none.
+func unbounded(n int64) int64 {
+	if n == 0 {
+		return -1
+	}
+	return n
 }
 
 func (t Topology) planConsumer(ctx context.Context, js jetstream.JetStream, want jetstream.ConsumerConfig, noStream bool) ([]Change, error) {
@@ -200,16 +223,12 @@ func (t Topology) planConsumer(ctx context.Context, js jetstream.JetStream, want
 		return nil, denied("read consumer "+want.Durable, err)
 	}
 	h := have.CachedInfo().Config
-	var diffs []string
-	if h.MaxAckPending != want.MaxAckPending {
-		diffs = append(diffs, fmt.Sprintf("max_ack_pending: %d -> %d", h.MaxAckPending, want.MaxAckPending))
+	if h.AckPolicy != want.AckPolicy {
+		c.Action, c.Detail = "refused", fmt.Sprintf("ack_policy is %v, Emend needs %v", h.AckPolicy, want.AckPolicy)
+		c.apply = func(context.Context) error { return fmt.Errorf("consumer %s: %s", want.Durable, c.Detail) }
+		return []Change{c}, nil
 	}
-	if h.AckWait != want.AckWait {
-		diffs = append(diffs, fmt.Sprintf("ack_wait: %v -> %v", h.AckWait, want.AckWait))
-	}
-	if h.MaxDeliver != want.MaxDeliver || len(h.BackOff) > 0 {
-		diffs = append(diffs, fmt.Sprintf("max_deliver: %d -> %d, no backoff", h.MaxDeliver, want.MaxDeliver))
-	}
+	diffs := consumerDiffs(h, want)
 	if len(diffs) == 0 {
 		return nil, nil
 	}
@@ -217,17 +236,57 @@ func (t Topology) planConsumer(ctx context.Context, js jetstream.JetStream, want
 	return []Change{c}, nil
 }
 
+// consumerDiffs lists what a durable has otherwise than wanted, of what decides which runs come, when and to whom.
+func consumerDiffs(have, want jetstream.ConsumerConfig) (out []string) {
+	differ := func(field string, a, b any) {
+		if !reflect.DeepEqual(a, b) {
+			out = append(out, fmt.Sprintf("%s: %v -> %v", field, a, b))
+		}
+	}
+	differ("max_ack_pending", have.MaxAckPending, want.MaxAckPending)
+	differ("ack_wait", have.AckWait, want.AckWait)
+	differ("max_deliver", have.MaxDeliver, want.MaxDeliver)
+	differ("backoff", len(have.BackOff), 0)
+	differ("filter_subject", strings.Join(append(have.FilterSubjects, have.FilterSubject), " "), want.FilterSubject)
+	differ("headers_only", have.HeadersOnly, want.HeadersOnly)
+	differ("inactive_threshold", have.InactiveThreshold, want.InactiveThreshold)
+	differ("max_batch", have.MaxRequestBatch, want.MaxRequestBatch)
+	differ("max_expires", have.MaxRequestExpires, want.MaxRequestExpires)
+	differ("max_bytes", have.MaxRequestMaxBytes, want.MaxRequestMaxBytes)
+	return out
+}
+
 func (t Topology) planBucket(ctx context.Context, js jetstream.JetStream) ([]Change, error) {
 	want := t.stateBucket()
-	_, err := js.KeyValue(ctx, want.Bucket)
+	c := Change{Kind: "bucket", Name: want.Bucket, Action: "create",
+		apply: func(ctx context.Context) error { _, err := js.CreateKeyValue(ctx, want); return err }}
+	kv, err := js.KeyValue(ctx, want.Bucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		return []Change{{Kind: "bucket", Name: want.Bucket, Action: "create",
-			apply: func(ctx context.Context) error { _, err := js.CreateKeyValue(ctx, want); return err }}}, nil
+		return []Change{c}, nil
 	}
 	if err != nil {
 		return nil, denied("read bucket "+want.Bucket, err)
 	}
-	return nil, nil
+	status, err := kv.Status(ctx)
+	if err != nil {
+		return nil, denied("read bucket "+want.Bucket, err)
+	}
+	have := status.Config()
+	merged, diffs := have, []string(nil)
+	if have.TTL != want.TTL {
+		merged.TTL = want.TTL
+		diffs = append(diffs, fmt.Sprintf("ttl: %v -> %v", have.TTL, want.TTL))
+	}
+	if have.Replicas < want.Replicas {
+		merged.Replicas = want.Replicas
+		diffs = append(diffs, fmt.Sprintf("replicas: %d -> %d", have.Replicas, want.Replicas))
+	}
+	if len(diffs) == 0 {
+		return nil, nil
+	}
+	c.Action, c.Detail = "update", strings.Join(diffs, "; ")
+	c.apply = func(ctx context.Context) error { _, err := js.UpdateKeyValue(ctx, merged); return err }
+	return []Change{c}, nil
 }
 
 // Apply makes the changes that Plan returned, in order.

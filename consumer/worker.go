@@ -50,6 +50,7 @@ type Worker struct {
 	ledger   *Ledger
 	leases   *leases
 	inflight *inflight
+	troubles troubleLog
 	pools    map[string]*pool
 	topology Topology
 	draining atomic.Bool
