@@ -168,8 +168,13 @@ func (h *handler) unaddressable(ctx context.Context, err error) {
 
 // execute drives the run and settles it, or hands it back when its backend is in trouble or the worker drains.
 func (h *handler) execute(ctx context.Context, s run.State, replace uint64) {
-	if err := h.begin(ctx); err != nil {
+	switch err := h.begin(ctx); {
+	case errors.Is(err, ErrOvertaken):
 		h.lost(err, schemas.Totals{})
+		return
+	case err != nil:
+		h.log().Warn().Err(err).Msg("the start could not be noted; the run is handed back")
+		h.handBack(h.w.base, HandBack{Delay: ledgerRetry, Cause: "ledger"})
 		return
 	}
 	ctx, forget := h.w.inflight.add(ctx, h.key)
@@ -286,7 +291,12 @@ func (h *handler) handBack(ctx context.Context, back HandBack) {
 			h.saved.begun = false
 		}
 		h.saved.Cause = back.Cause
-		if err := h.w.ledger.save(ctx, h.key, h.saved); err != nil {
+		err := h.w.ledger.save(ctx, h.key, h.saved)
+		if errors.Is(err, ErrOvertaken) {
+			h.lost(err, h.unsaved())
+			return
+		}
+		if err != nil {
 			h.log().Warn().Err(err).Msg("the state of the run could not be saved; it starts anew")
 		}
 	}

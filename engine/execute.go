@@ -135,11 +135,17 @@ func troubleKind(f *run.Failure) capacity.OutcomeKind {
 	return capacity.Unavailable
 }
 
-// Cause is a failure in a few words without content: "429 rate_limit_exceeded", "transport".
+// Cause is a failure in a few words without content: "429 rate_limit_exceeded", "no_credential" (it could not be read),
+// "unreachable" (no connection), or the category.
 func Cause(f *run.Failure) string {
 	s := f.Category
-	if f.Status != 0 {
+	switch {
+	case f.Status != 0:
 		s = fmt.Sprint(f.Status)
+	case f.NotSent && f.Account:
+		s = "no_credential"
+	case f.NotSent:
+		s = "unreachable"
 	}
 	if f.Code != "" {
 		s += " " + f.Code

@@ -138,7 +138,7 @@ func TestBackendThatIsNotThereFailsNoRun(t *testing.T) {
 	s := start(t)
 	s.mock.http.Close()
 	s.publish("nobody", body("rate", "fine"))
-	if e := s.event("nobody", schemas.EventWaiting); e.Cause != "transport" {
+	if e := s.event("nobody", schemas.EventWaiting); e.Cause != "unreachable" {
 		t.Errorf("%+v", e)
 	}
 	if !s.queued("nobody") {

@@ -65,6 +65,7 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 	if err != nil {
 		return err
 	}
+	warnOfKeys(ctx, snap, log)
 	nc, at, stop, err := a.link(snap.Config().NATS, o, log)
 	if err != nil {
 		return err
@@ -99,6 +100,18 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 		}
 	}()
 	return failed(w.Run(ctx))
+}
+
+// warnOfKeys says at once which credentials cannot be read: the worker starts all the same, since one may come later.
+func warnOfKeys(ctx context.Context, snap *prompts.Snapshot, log zerolog.Logger) {
+	for _, b := range snap.Backends() {
+		if b.Key.IsZero() {
+			continue
+		}
+		if _, err := b.Key.Resolve(ctx); err != nil {
+			log.Warn().Str("backend", b.Name).Err(err).Msg("the backend has no key; its runs will wait")
+		}
+	}
 }
 
 // log is how the worker logs: for people under dev, else as configured.
