@@ -106,8 +106,12 @@ func (a *app) swap(w *consumer.Worker, f natsFlags, dir string) {
 	if err == nil {
 		var eng *engine.Engine
 		if eng, err = engine.New(snap, engine.WithTrouble(), engine.WithGates(w.Engine())); err == nil {
+			old := w.Engine().Snapshot().Config()
 			w.Reload(eng)
 			fmt.Fprintf(a.out, "reloaded %d prompts\n", len(snap.Prompts()))
+			if now := snap.Config(); !slices.Equal(old.BackendNames(), now.BackendNames()) || !slices.Equal(old.QueueNames(), now.QueueNames()) {
+				fmt.Fprintln(a.out, a.colour(yellow, "backends and queues that were added or removed take effect at the next start"))
+			}
 			return
 		}
 	}

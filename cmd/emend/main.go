@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"emend/schemas"
 )
 
 // version is set by the linker: -X main.version=v1.2.3.
@@ -44,6 +46,14 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], stdio()))
 }
 
+// printError tells a machine what people read on standard error.
+func printError(io streams, e *exitError) {
+	b, err := schemas.Marshal(map[string]any{"error": e.err.Error(), "exit": e.code})
+	if err == nil {
+		fmt.Fprintf(io.out, "%s\n", b)
+	}
+}
+
 // run executes one command line and returns its exit code; tests call it in process.
 func run(ctx context.Context, args []string, io streams) int {
 	root := newRoot(io)
@@ -58,6 +68,9 @@ func run(ctx context.Context, args []string, io streams) int {
 	}
 	if exit.err != nil {
 		fmt.Fprintf(io.err, "emend: %v\n", exit.err)
+		if asked, err := root.PersistentFlags().GetBool("json"); err == nil && asked {
+			printError(io, exit)
+		}
 	}
 	return exit.code
 }

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,15 +101,31 @@ func backendOf(dir string, req schemas.Request) (string, error) {
 	if profile == "" {
 		p, ok := snap.Prompt(req.Prompt)
 		if !ok {
-			return "", fmt.Errorf("%s has no prompt %q; give --backend if a worker elsewhere has it", dir, req.Prompt)
+			return "", fmt.Errorf("the folder %s has no prompt %s (it has %s); give --backend if a worker elsewhere has it", where(dir), req.Prompt, promptNames(snap))
 		}
 		profile = p.Profile
 	}
 	p, ok := snap.Profiles()[profile]
 	if !ok {
-		return "", fmt.Errorf("%s has no profile %q; give --backend", dir, profile)
+		return "", fmt.Errorf("the folder %s has no profile %s (it has %s); give --backend if a worker elsewhere has it", where(dir), profile,
+			strings.Join(slices.Sorted(maps.Keys(snap.Profiles())), ", "))
 	}
 	return p.Backend, nil
+}
+
+func where(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
+}
+
+func promptNames(snap *prompts.Snapshot) string {
+	var out []string
+	for _, p := range snap.Prompts() {
+		out = append(out, fmt.Sprintf("%s@%d", p.ID, p.Version))
+	}
+	return strings.Join(out, ", ")
 }
 
 // readInputs reads NAME=VALUE, NAME=@FILE and NAME:=JSON.

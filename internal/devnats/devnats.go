@@ -5,6 +5,7 @@ package devnats
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"time"
 
@@ -38,6 +39,9 @@ const readyWithin = 20 * time.Second
 
 // Start starts a server and waits until it accepts connections.
 func Start(o Options) (*Server, error) {
+	if err := portFree(o); err != nil {
+		return nil, err
+	}
 	s := &Server{}
 	dir := o.StoreDir
 	if dir == "" {
@@ -59,6 +63,18 @@ func Start(o Options) (*Server, error) {
 		return nil, errors.New("embedded nats-server: not ready within " + readyWithin.String() + "; is the port or the store folder in use?")
 	}
 	return s, nil
+}
+
+// portFree finds out at once what the server would only tell by never getting ready.
+func portFree(o Options) error {
+	if o.NoListen || o.Port == 0 {
+		return nil
+	}
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.Port))
+	if err != nil {
+		return fmt.Errorf("embedded nats-server: 127.0.0.1:%d is not free; stop what listens there, or choose another with --port: %w", o.Port, err)
+	}
+	return l.Close()
 }
 
 // nominalStore is the space that streams may reserve, not what is there.
