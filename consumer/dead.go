@@ -8,17 +8,19 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"emend/engine"
+	"emend/engine/run"
 	"emend/schemas"
 	"emend/subjects"
 )
 
 // deadLetter stores the request as it came, with the reason in headers. It retries until stored or the process must
 // stop: a request must not vanish. It reports whether the letter is stored.
-func (h *handler) deadLetter(ctx context.Context, category, message string) bool {
+func (h *handler) deadLetter(category, message string) bool {
 	m := &nats.Msg{Subject: h.w.names.Dead(h.deadQueue(), h.deadID()), Data: h.d.msg.Data, Header: h.deadHeader(category, message)}
 	pause := settleBackoffMin
 	for said := false; ; {
-		ctx, cancel := context.WithTimeout(ctx, settleTry)
+		ctx, cancel := context.WithTimeout(h.w.base, settleTry)
 		_, err := h.w.js.PublishMsg(ctx, m)
 		cancel()
 		switch {
@@ -135,7 +137,11 @@ func (w *Worker) settleCancelled(ctx context.Context, k Key, backend string, m *
 		d: &delivery{msg: &nats.Msg{Subject: m.Subject, Header: m.Header}, nc: w.nc, seq: m.Sequence, published: m.Time}}
 	h.events = &publisher{nc: w.nc, names: w.names, worker: w.id, key: k}
 	h.engine = w.engine.Load()
-	r := plain(schemas.StatusCancelled, schemas.Source{}, nil)
+	before, err := w.ledger.load(ctx, k, m.Sequence)
+	if err != nil {
+		return Unknown, err
+	}
+	r, s := ofState(plain(schemas.StatusCancelled, schemas.Source{}, nil), before.State)
 	h.stamp(&r)
 	body, err := schemas.Marshal(r)
 	if err != nil {
@@ -145,7 +151,9 @@ func (w *Worker) settleCancelled(ctx context.Context, k Key, backend string, m *
 	if settled == Stored {
 		h.readReplyTo()
 		h.reply(r, body)
-		h.events.send(schemas.Event{Kind: schemas.EventFinished, Outcome: r.Status, Backend: backend, Totals: &schemas.Totals{TimingMS: r.TimingMS}})
+		totals := engine.Totals(run.Result{State: s})
+		totals.TimingMS = r.TimingMS
+		h.events.send(schemas.Event{Kind: schemas.EventFinished, Outcome: r.Status, Backend: backend, Totals: &totals})
 	}
 	return settled, err
 }

@@ -29,6 +29,8 @@ type handler struct {
 	saved       *saved
 	engine      *engine.Engine
 	plan        *run.Plan
+	// carried is the saved state that whoever takes the run up next goes on from, and bills; nil for none.
+	carried *run.State
 	// answersBefore is how many runs the backend had answered here when this one started.
 	answersBefore uint64
 }
@@ -64,7 +66,7 @@ func (h *handler) decide(ctx context.Context) {
 		h.handBack(ctx, HandBack{Delay: ledgerRetry, Cause: "ledger"})
 		return
 	}
-	h.saved = entry
+	h.saved, h.carried = entry, where.State
 	h.saved.By = fmt.Sprintf("%s/%d", h.w.id, h.d.count)
 	facts := Delivery{Seq: h.d.seq, Fingerprint: h.fingerprint, Published: h.d.published, Starts: entry.Starts}
 	if !TooManyStarts(entry.Starts, h.w.limits()) {
@@ -109,7 +111,7 @@ func (h *handler) gateState() (s gateState) {
 func (h *handler) dispose(ctx context.Context, what Disposition, where Whereabouts) {
 	switch v := what.(type) {
 	case Execute:
-		h.execute(ctx, h.plan.Start(), v.Replace)
+		h.execute(ctx, h.anew(where.State), v.Replace)
 	case Resume:
 		h.execute(ctx, v.State, v.Replace)
 	case Resend:
@@ -119,11 +121,20 @@ func (h *handler) dispose(ctx context.Context, what Disposition, where Whereabou
 	case Expire:
 		r := plain(schemas.StatusExpired, engine.Source(h.plan, h.plan.Start()), h.plan.Metadata)
 		r.Warnings = []string{"the run's " + v.Reason + " passed before it was executed"}
-		r, totals := ofState(r, where.State)
-		h.settle(ctx, r, v.Replace, totals)
+		r, s := ofState(r, where.State)
+		h.settle(ctx, r, v.Replace, s)
 	case Dead:
 		h.dead(ctx, v, where)
 	}
+}
+
+// anew is the start of a run whose saved state, if there is one, does not fit any more: what was spent stays counted.
+func (h *handler) anew(old *run.State) run.State {
+	s := h.plan.Start()
+	if old != nil && old.V == run.StateVersion {
+		s.Counts, s.Usage, s.Attempts, s.Model, s.Waited, s.PutDowns = old.Counts, old.Usage, old.Attempts, old.Model, old.Waited, old.PutDowns
+	}
+	return s
 }
 
 // dead ends a request that cannot be run. An abandoned one gets a stored result; a refused one does not, so that its id
@@ -133,12 +144,12 @@ func (h *handler) dead(ctx context.Context, v Dead, where Whereabouts) {
 	r.Error = &schemas.Error{Category: v.Category, Message: v.Message}
 	if v.Settle {
 		h.readReplyTo()
-		r, totals := ofState(r, where.State)
+		r, s := ofState(r, where.State)
 		r.Error.MayHaveBeenBilled = true
-		h.settle(ctx, r, v.Replace, totals)
+		h.settle(ctx, r, v.Replace, s)
 		return
 	}
-	if !h.deadLetter(ctx, v.Category, v.Message) {
+	if !h.deadLetter(v.Category, v.Message) {
 		return
 	}
 	h.stamp(&r)
@@ -170,14 +181,15 @@ func (h *handler) unaddressable(ctx context.Context, err error) {
 func (h *handler) execute(ctx context.Context, s run.State, replace uint64) {
 	switch err := h.begin(ctx); {
 	case errors.Is(err, ErrOvertaken):
-		h.lost(err, schemas.Totals{})
+		h.lost(err, run.State{})
 		return
 	case err != nil:
 		h.log().Warn().Err(err).Msg("the start could not be noted; the run is handed back")
 		h.handBack(h.w.base, HandBack{Delay: ledgerRetry, Cause: "ledger"})
 		return
 	}
-	ctx, forget := h.w.inflight.add(ctx, h.key)
+	work := ctx
+	ctx, forget := h.w.inflight.add(work, h.key)
 	defer forget()
 	s.Counts.Executions++
 	h.answersBefore = h.answers()
@@ -185,7 +197,7 @@ func (h *handler) execute(ctx context.Context, s run.State, replace uint64) {
 		Save: func(s run.State) error { return h.save(h.w.base, s) }})
 	switch {
 	case errors.Is(err, ErrOvertaken) || errors.Is(err, errLeaseLost):
-		h.lost(err, engine.Totals(res))
+		h.lost(err, res.State)
 	case err != nil:
 		h.putDown(h.w.base, res.State, HandBack{Delay: ledgerRetry, Cause: "ledger"})
 	case h.wasPutDown(ctx, res):
@@ -193,7 +205,7 @@ func (h *handler) execute(ctx context.Context, s run.State, replace uint64) {
 	case h.waits(res):
 		h.wait(h.w.base, res)
 	default:
-		h.settle(h.w.base, engine.WireResult(h.plan, res), replace, engine.Totals(res))
+		h.settle(work, engine.WireResult(h.plan, res), replace, res.State)
 	}
 }
 
@@ -222,12 +234,16 @@ func (h *handler) begin(ctx context.Context) error {
 
 func (h *handler) save(ctx context.Context, s run.State) error {
 	h.saved.State = &s
-	return h.w.ledger.save(ctx, h.key, h.saved)
+	err := h.w.ledger.save(ctx, h.key, h.saved)
+	if err == nil {
+		h.carried = &s
+	}
+	return err
 }
 
 // lost ends a delivery that is no longer ours: no nak, no term, no ack; what was spent is told.
-func (h *handler) lost(err error, totals schemas.Totals) {
-	h.superseded(totals)
+func (h *handler) lost(err error, s run.State) {
+	h.superseded(s)
 	h.log().Warn().Err(err).Msg("the run is left to another worker")
 }
 
@@ -293,7 +309,7 @@ func (h *handler) handBack(ctx context.Context, back HandBack) {
 		h.saved.Cause = back.Cause
 		err := h.w.ledger.save(ctx, h.key, h.saved)
 		if errors.Is(err, ErrOvertaken) {
-			h.lost(err, h.unsaved())
+			h.lost(err, h.reached())
 			return
 		}
 		if err != nil {
@@ -305,6 +321,14 @@ func (h *handler) handBack(ctx context.Context, back HandBack) {
 	if h.lease.held(time.Now()) {
 		_ = h.d.nak(back.Delay)
 	}
+}
+
+// reached is the state that this delivery came to, stored or not.
+func (h *handler) reached() run.State {
+	if h.saved.State == nil {
+		return run.State{}
+	}
+	return *h.saved.State
 }
 
 // ackNow ends a delivery whose result is stored: nobody needs its saved state any more.

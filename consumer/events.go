@@ -2,12 +2,12 @@ package consumer
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"emend/engine/event"
+	"emend/engine/run"
 	"emend/schemas"
 	"emend/subjects"
 )
@@ -21,17 +21,12 @@ type publisher struct {
 	key      Key
 	delivery uint64
 	seq      int
-	// began is when the first call started, for the timing of the result.
-	began atomic.Int64
 }
 
 // Observe publishes an engine event. The engine's finished is kept back: the run is finished when it is settled.
 func (p *publisher) Observe(_ context.Context, e event.Event) {
-	switch e.(type) {
-	case event.Finished:
+	if _, last := e.(event.Finished); last {
 		return
-	case event.AttemptStarted:
-		p.began.CompareAndSwap(0, time.Now().UnixNano())
 	}
 	p.send(event.Wire(e))
 }
@@ -47,4 +42,50 @@ func (p *publisher) send(e schemas.Event) {
 		return
 	}
 	_ = p.nc.Publish(p.names.Event(p.key.Queue, p.key.ID, e.Kind), b)
+}
+
+// spent is what a state holds beyond one that came before it.
+func spent(s run.State, before *run.State) run.State {
+	if before == nil {
+		return s
+	}
+	b := before.Counts
+	s.Counts = schemas.Counts{Calls: s.Counts.Calls - b.Calls, Retries: s.Counts.Retries - b.Retries, Repairs: s.Counts.Repairs - b.Repairs,
+		Corrections: s.Counts.Corrections - b.Corrections, Executions: s.Counts.Executions - b.Executions}
+	s.Model, s.Waited = s.Model-before.Model, s.Waited-before.Waited
+	s.Usage = used(s.Usage, before.Usage)
+	return s
+}
+
+func used(u, before schemas.UsageSum) schemas.UsageSum {
+	out := schemas.UsageSum{Calls: u.Calls - before.Calls, Without: u.Without - before.Without, Reported: map[string]int{}}
+	for name, n := range u.Reported {
+		if n -= before.Reported[name]; n > 0 {
+			out.Reported[name] = n
+		}
+	}
+	a, b := u.Sum, before.Sum
+	out.Sum = schemas.Tokens{Input: minus(a.Input, b.Input), Output: minus(a.Output, b.Output), Cached: minus(a.Cached, b.Cached),
+		CacheWritten: minus(a.CacheWritten, b.CacheWritten), Reasoning: minus(a.Reasoning, b.Reasoning)}
+	for name, v := range a.Other {
+		if out.Reported[name] > 0 {
+			if out.Sum.Other == nil {
+				out.Sum.Other = map[string]float64{}
+			}
+			out.Sum.Other[name] = v - b.Other[name]
+		}
+	}
+	return out
+}
+
+// minus is a-b, nil when nothing was added to b.
+func minus(a, b *int64) *int64 {
+	if b == nil {
+		return a
+	}
+	if a == nil || *a == *b {
+		return nil
+	}
+	d := *a - *b
+	return &d
 }

@@ -19,9 +19,10 @@ const (
 	settleBackoffMax = 5 * time.Second
 )
 
-// settle stores a result, retrying until it is stored, another's is, or the process must stop; then reply, finished
-// event and ack, in this order. It reports whether the message is done with.
-func (h *handler) settle(ctx context.Context, r schemas.Result, replace uint64, totals schemas.Totals) bool {
+// settle stores the result of a run that reached s, retrying until it is stored, another's is, or the process must stop;
+// then reply, finished event and ack, in this order. Once work is done (the drain's time is over) a result that cannot
+// be stored is kept as a state. It reports whether the message is done with.
+func (h *handler) settle(work context.Context, r schemas.Result, replace uint64, s run.State) bool {
 	h.stamp(&r)
 	body, err := schemas.Marshal(r)
 	if err == nil && int64(len(body))+headerRoom > h.w.nc.MaxPayload() {
@@ -32,35 +33,55 @@ func (h *handler) settle(ctx context.Context, r schemas.Result, replace uint64, 
 		h.log().Error().Err(err).Msg("the result has no JSON form")
 		return false
 	}
-	if r.Status == schemas.StatusFailed && !h.deadLetter(ctx, r.Error.Category, r.Error.Message) {
+	if r.Status == schemas.StatusFailed && !h.deadLetter(r.Error.Category, r.Error.Message) {
 		return false
 	}
-	return h.store(ctx, r, body, replace, totals)
+	return h.store(work, r, body, replace, s)
 }
 
 // headerRoom is kept for the headers of a result.
 const headerRoom = 4096
 
-func (h *handler) store(ctx context.Context, r schemas.Result, body []byte, replace uint64, totals schemas.Totals) bool {
+func (h *handler) store(work context.Context, r schemas.Result, body []byte, replace uint64, s run.State) bool {
 	pause := settleBackoffMin
 	for said := false; ; {
-		outcome, _, err := h.w.ledger.Settle(ctx, h.key, h.resultMsg(r, body), h.mine, replace)
+		outcome, _, err := h.w.ledger.Settle(h.w.base, h.key, h.resultMsg(r, body), h.mine, replace)
 		switch outcome {
 		case Stored:
-			h.finish(r, body, totals)
+			h.finish(r, body, s)
 			return true
 		case Another:
-			return h.overtaken(ctx, totals)
+			return h.overtaken(h.w.base, s)
 		}
+		h.w.closeGates(pause)
 		if !said {
 			h.log().Warn().Err(err).Str("outcome", outcome.String()).Msg("the result is not stored yet; trying until it is")
 			said = true
+			defer h.w.stuck()()
 		}
-		if !sleep(ctx, pause) {
+		if !sleep(work, pause) && (h.keep(s) || !sleep(h.w.base, pause)) {
 			return false
 		}
 		pause = min(2*pause, settleBackoffMax)
 	}
+}
+
+// keep saves an answer whose result cannot be stored before the process stops, and hands the run back: the next worker
+// judges it again and pays for nothing.
+func (h *handler) keep(s run.State) bool {
+	if h.plan == nil || h.saved == nil {
+		return false
+	}
+	if s.Candidate != nil && s.Judged != nil && (s.Failure == nil || s.Failure.Category == schemas.CategoryOutputInvalid) {
+		s.Phase, s.Status, s.Failure = run.Judging, "", nil
+	} else {
+		s = h.plan.PutDown(s)
+	}
+	if err := h.save(h.w.base, s); err != nil {
+		return false
+	}
+	h.handBack(h.w.base, HandBack{Cause: causeStore})
+	return true
 }
 
 // mine tells this delivery's result from another's: same request, same worker, same delivery.
@@ -70,8 +91,8 @@ func (h *handler) mine(r *schemas.Result) bool {
 
 // overtaken ends a delivery whose run somebody else settled: what was spent here is told, and the stored result is what
 // the requester gets.
-func (h *handler) overtaken(ctx context.Context, totals schemas.Totals) bool {
-	h.superseded(totals)
+func (h *handler) overtaken(ctx context.Context, s run.State) bool {
+	h.superseded(s)
 	r, _, err := h.w.ledger.Result(ctx, h.key)
 	if err != nil || r == nil {
 		return false
@@ -80,8 +101,10 @@ func (h *handler) overtaken(ctx context.Context, totals schemas.Totals) bool {
 	return true
 }
 
-// superseded publishes what an execution cost whose result is not the stored one.
-func (h *handler) superseded(totals schemas.Totals) {
+// superseded publishes what an execution spent that nobody else tells: its result is not the stored one, and what was
+// saved on the way is in the totals of whoever went on from there.
+func (h *handler) superseded(s run.State) {
+	totals := engine.Totals(run.Result{State: spent(s, h.carried)})
 	if totals.Counts.Calls == 0 {
 		return
 	}
@@ -89,8 +112,9 @@ func (h *handler) superseded(totals schemas.Totals) {
 }
 
 // finish: the reply of what is stored, the finished event, the ack.
-func (h *handler) finish(r schemas.Result, body []byte, totals schemas.Totals) {
+func (h *handler) finish(r schemas.Result, body []byte, s run.State) {
 	h.reply(r, body)
+	totals := engine.Totals(run.Result{State: s})
 	totals.TimingMS = r.TimingMS
 	e := schemas.Event{Kind: schemas.EventFinished, Outcome: r.Status, Totals: &totals, Prompt: r.Source.Prompt, Profile: r.Source.Profile,
 		Backend: h.backend, Model: r.Source.Model}
@@ -164,12 +188,12 @@ func plain(status string, source schemas.Source, metadata map[string]string) sch
 }
 
 // ofState carries what earlier executions of a run did into a result that ends it without another.
-func ofState(r schemas.Result, s *run.State) (schemas.Result, schemas.Totals) {
+func ofState(r schemas.Result, s *run.State) (schemas.Result, run.State) {
 	if s == nil {
-		return r, schemas.Totals{}
+		return r, run.State{}
 	}
 	r.Counts, r.Attempts = s.Counts, s.Attempts
-	return r, engine.Totals(run.Result{State: *s})
+	return r, *s
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -55,6 +55,8 @@ type Worker struct {
 	topology Topology
 	draining atomic.Bool
 	remaking atomic.Bool
+	// stuckRuns have an answer and cannot store it.
+	stuckRuns atomic.Int64
 	// background are the goroutines that are neither a pool's nor a run's: heartbeats, and making durables again.
 	background sync.WaitGroup
 	// base outlives the runs: it ends only when the process must stop.
@@ -223,6 +225,36 @@ func (w *Worker) drain(putDown context.CancelCauseFunc, giveUp context.CancelFun
 	defer last.Stop()
 	for _, p := range w.pools {
 		p.running.Wait()
+	}
+}
+
+// causeStore is why runs wait while results cannot be stored.
+const causeStore = "store"
+
+// closeGates lets no run start and no call be made while a result cannot be stored; it holds beyond the next try, which
+// comes after pause and is the probe.
+func (w *Worker) closeGates(pause time.Duration) {
+	until := time.Now().Add(pause + 2*settleTry)
+	w.eachGate(func(g *capacity.Gate) { g.Close(causeStore, until) })
+}
+
+// stuck counts a run that cannot store its result. The function that it returns ends that, and the last one opens the
+// gates again.
+func (w *Worker) stuck() (done func()) {
+	w.stuckRuns.Add(1)
+	return func() {
+		if w.stuckRuns.Add(-1) == 0 {
+			w.eachGate(func(g *capacity.Gate) { g.Reopen() })
+		}
+	}
+}
+
+func (w *Worker) eachGate(do func(*capacity.Gate)) {
+	e := w.engine.Load()
+	for _, b := range e.Snapshot().Backends() {
+		if g := e.Gate(b.Name); g != nil {
+			do(g)
+		}
 	}
 }
 
