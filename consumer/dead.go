@@ -97,7 +97,7 @@ func (w *Worker) Cancel(ctx context.Context, k Key) (schemas.CancelReply, error)
 		if err != nil {
 			return out, err
 		}
-		if r != nil && (m == nil || !replaceable(r, m.Sequence)) {
+		if r != nil && (m == nil || !replaceable(r, m.Sequence) || r.Request.SHA256 != schemas.Fingerprint(backend, m.Data)) {
 			out.Status = r.Status
 			return out, nil
 		}

@@ -247,6 +247,25 @@ func TestCancelOfARunThatWaits(t *testing.T) {
 	r.stop(w)
 }
 
+// TestCancelLeavesOtherContentsResult: a queued request of other content is no licence to overwrite what is stored.
+func TestCancelLeavesOtherContentsResult(t *testing.T) {
+	r := newRig(t)
+	r.set(config(), 0)
+	w := r.newWorker(Options{})
+	w.ledger = r.ledger()
+	k := Key{"default", "taken"}
+	r.put(k.Queue, k.ID, jsonRequest, nil)
+	_, _, err := w.ledger.Settle(t.Context(), k, r.result(k, "a", 99, schemas.StatusFailed, 3), by("a"), 0)
+	r.must(err)
+	out, err := w.Cancel(t.Context(), k)
+	if err != nil || out.Cancelled || out.Status != schemas.StatusFailed {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if out, err := w.Cancel(t.Context(), Key{"default", "nowhere"}); err != nil || out.Status != schemas.CancelNotFound {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
 // TestRunRefusesWhatItCannotServe: every way that Run can fail at its start is an error, and leaves nothing behind.
 func TestRunRefusesWhatItCannotServe(t *testing.T) {
 	r := newRig(t)

@@ -22,6 +22,10 @@ type pulls struct {
 	next   uint64
 	open   map[string]*pull
 	queues []*queue
+	// refused says that the server took a pull not, for another reason than that there is nothing: asking again at once
+	// would be answered as fast. No pull is sent before rest.
+	refused bool
+	rest    time.Time
 }
 
 // queue is one durable of the backend.
@@ -55,6 +59,8 @@ type pullRequest struct {
 const (
 	pullExpiry = 20 * time.Second
 	pullGrace  = 5 * time.Second
+	// pullRest is the pause after a refusal.
+	pullRest = time.Second
 )
 
 // reserved is the number of places asked for. A pull that listens holds none: else an idle queue would keep a busy one
@@ -72,7 +78,10 @@ func (p *pulls) reserved() int {
 // ask shares free places among the busy queues and listens at the idle ones. Where there are several queues only those
 // pulls wait that hold no place: a place held open at an empty queue would be lost to the others.
 func (p *pulls) ask(free int, now time.Time) {
-	if free <= 0 {
+	if p.refused {
+		p.refused, p.rest = false, now.Add(pullRest)
+	}
+	if free <= 0 || now.Before(p.rest) {
 		return
 	}
 	alone := len(p.queues) == 1
@@ -197,6 +206,7 @@ func (p *pulls) status(id, code, description string) (gone bool) {
 		o.queue.idle = true
 		p.close(id, o)
 	}
+	p.refused = p.refused || code == "409"
 	return code == "503" || (code == "409" && strings.Contains(strings.ToLower(description), "deleted"))
 }
 

@@ -164,6 +164,22 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestRefusedPullsAreNotRepeatedAtOnce: with 512 pulls waiting the server refuses more as fast as they come.
+func TestRefusedPullsAreNotRepeatedAtOnce(t *testing.T) {
+	q := busy("a", 1)
+	p := asked(t, q)
+	p.ask(1, now)
+	p.received(status("1", "409", "Exceeded MaxWaiting"))
+	p.ask(1, now)
+	p.ask(1, now.Add(pullRest-1))
+	if len(p.open) != 0 {
+		t.Error("asked again at once")
+	}
+	if p.ask(1, now.Add(pullRest)); len(p.open) != 1 {
+		t.Error("never asked again")
+	}
+}
+
 // TestRequestersHeadersAreNoStatus: an empty request with a Status header is a run, not word of the server.
 func TestRequestersHeadersAreNoStatus(t *testing.T) {
 	q := busy("a", 1)
