@@ -11,15 +11,21 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// bubble runs f in virtual time. nats.go pools timers for the whole process: those of other bubbles are collected first.
+// bubble runs f in virtual time. nats.go pools timers for the whole process: they are collected on the way in and out.
 // The server's clock of file accesses waits at a channel of the process, which stops virtual time: it is kept outside.
 func bubble(t *testing.T, f func(*testing.T)) {
 	t.Helper()
 	ats.Register()
 	defer ats.Unregister()
-	runtime.GC()
-	runtime.GC()
+	collect()
+	defer collect()
 	synctest.Test(t, f)
+}
+
+// collect empties every sync.Pool.
+func collect() {
+	runtime.GC()
+	runtime.GC()
 }
 
 func TestLease(t *testing.T) {
