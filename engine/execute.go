@@ -9,6 +9,7 @@ import (
 	"emend/capacity"
 	"emend/engine/event"
 	"emend/engine/run"
+	"emend/prompts"
 	"emend/schemas"
 )
 
@@ -74,7 +75,9 @@ func (e *Engine) admitted(ctx context.Context, x Execution, obs observer) (run.R
 	if err == nil {
 		err = fx.denied
 	}
-	report(slot, res)
+	if !IsTrouble(res.Failure) || e.snapshot.OnTrouble(x.Plan.Backend) == prompts.OnTroubleWait {
+		report(slot, res) // a backend whose runs fail at once is not waited for: its gate stays open
+	}
 	return res, err
 }
 
