@@ -32,7 +32,9 @@ func TestOnTroubleDecidesWhetherTheGateCloses(t *testing.T) {
 }
 
 func TestTroubleBelongsToTheBackend(t *testing.T) {
-	status := func(code int) *run.Failure { return &run.Failure{Category: schemas.CategoryProviderStatus, Status: code} }
+	status := func(code int) *run.Failure {
+		return &run.Failure{Category: schemas.CategoryProviderStatus, Status: code}
+	}
 	for name, c := range map[string]struct {
 		failure *run.Failure
 		trouble bool
