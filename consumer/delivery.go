@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
 	"emend/engine"
@@ -235,10 +236,25 @@ func (h *handler) begin(ctx context.Context) error {
 func (h *handler) save(ctx context.Context, s run.State) error {
 	h.saved.State = &s
 	err := h.w.ledger.save(ctx, h.key, h.saved)
-	if err == nil {
+	switch {
+	case err == nil:
 		h.carried = &s
+	case errors.Is(err, nats.ErrMaxPayload):
+		h.log().Warn().Msg("the state of the run is larger than max_payload; it goes on without a checkpoint")
+		return nil
 	}
 	return err
+}
+
+// slim is a state without its answer, for a store that cannot take it: the run starts anew, its bill stays.
+func (h *handler) slim(s *run.State) *run.State {
+	if s == nil || h.plan == nil {
+		return nil
+	}
+	out := h.plan.Start()
+	out.Counts, out.Usage, out.Attempts = s.Counts, s.Usage, s.Attempts
+	out.Model, out.Waited, out.PutDowns = s.Model, s.Waited, s.PutDowns
+	return &out
 }
 
 // lost ends a delivery that is no longer ours: no nak, no term, no ack; what was spent is told.
@@ -308,6 +324,10 @@ func (h *handler) handBack(ctx context.Context, back HandBack) {
 		}
 		h.saved.Cause = back.Cause
 		err := h.w.ledger.save(ctx, h.key, h.saved)
+		if errors.Is(err, nats.ErrMaxPayload) {
+			h.saved.State = h.slim(h.saved.State)
+			err = h.w.ledger.save(ctx, h.key, h.saved)
+		}
 		if errors.Is(err, ErrOvertaken) {
 			h.lost(err, h.reached())
 			return
@@ -316,11 +336,24 @@ func (h *handler) handBack(ctx context.Context, back HandBack) {
 			h.log().Warn().Err(err).Msg("the state of the run could not be saved; it starts anew")
 		}
 	}
+	back.Delay = h.bounded(back.Delay)
 	delay := back.Delay.Milliseconds()
 	h.events.send(schemas.Event{Kind: schemas.EventWaiting, Cause: back.Cause, WaitMS: &delay, Backend: h.backend})
 	if h.lease.held(time.Now()) {
 		_ = h.d.nak(back.Delay)
 	}
+}
+
+// longestHandBack bounds what a provider's Retry-After can do to a run: it comes back to be looked at, for its deadline
+// and for a gate that has opened meanwhile.
+const longestHandBack = time.Minute
+
+func (h *handler) bounded(delay time.Duration) time.Duration {
+	delay = min(delay, longestHandBack)
+	if h.plan != nil && !h.plan.Deadline.IsZero() {
+		delay = min(delay, max(time.Until(h.plan.Deadline), 0))
+	}
+	return delay
 }
 
 // reached is the state that this delivery came to, stored or not.

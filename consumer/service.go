@@ -47,7 +47,7 @@ func (w *Worker) serve() (*services, error) {
 		name, subject string
 		do            func(micro.Request)
 	}{{"ask", w.names.AllAsks(), s.ask}, {"submit", w.names.AllSubmits(), s.submit}, {"get", w.names.Get(), s.get}, {"cancel", w.names.Cancel(), s.cancel}} {
-		if err := s.svc.AddEndpoint(e.name, micro.HandlerFunc(e.do), micro.WithEndpointSubject(e.subject)); err != nil {
+		if err := s.svc.AddEndpoint(e.name, micro.HandlerFunc(s.guard(e.do)), micro.WithEndpointSubject(e.subject)); err != nil {
 			return nil, errors.Join(fmt.Errorf("endpoint %s: %w", e.name, err), s.svc.Stop(), sub.Unsubscribe())
 		}
 	}
@@ -71,14 +71,23 @@ func (s *services) control(m *nats.Msg) {
 	}
 }
 
+// guard answers only to inboxes that a reply may go to: a worker may publish where a requester may not, so a reply
+// subject of the requester's choice could overwrite a stored result, or reach the server's API. Nothing is answered
+// there, not even a refusal.
+func (s *services) guard(do func(micro.Request)) func(micro.Request) {
+	return func(r micro.Request) {
+		if err := s.w.names.CheckReplyTo(r.Reply(), s.inboxes()); err != nil {
+			s.w.log.Warn().Err(err).Msg("a service request with a forbidden reply subject is ignored")
+			return
+		}
+		do(r)
+	}
+}
+
 // ask stores a request whose result goes to the caller's own inbox.
 func (s *services) ask(r micro.Request) {
 	backend, queue, err := s.w.names.ParseAsk(r.Subject())
 	if err != nil {
-		s.refuse(r, "", queue, schemas.CategoryInvalidRequest, err)
-		return
-	}
-	if err := s.w.names.CheckReplyTo(r.Reply(), s.inboxes()); err != nil {
 		s.refuse(r, "", queue, schemas.CategoryInvalidRequest, err)
 		return
 	}

@@ -112,9 +112,12 @@ func report(slot *capacity.Slot, res run.Result) {
 	case f == nil || f.Category == schemas.CategoryOutputInvalid:
 		slot.Report(capacity.Outcome{Kind: capacity.Answered})
 	case IsTrouble(f):
-		slot.Report(capacity.Outcome{Kind: troubleKind(f), RetryAfter: f.RetryAfter, Cause: Cause(f)})
+		slot.Report(capacity.Outcome{Kind: troubleKind(f), RetryAfter: min(f.RetryAfter, longestClosure), Cause: Cause(f)})
 	}
 }
+
+// longestClosure bounds how long a provider's word can close a gate: an absurd Retry-After must not end a backend.
+const longestClosure = time.Hour
 
 // IsTrouble reports whether a failure belongs to the backend and not to the run: 429 and the transient 5xx after the
 // engine's own retries, a request that provably never left, and whatever is wrong with the account.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -51,6 +52,8 @@ type mock struct {
 	// fault is the status that every call gets instead of an answer, 0 for none. faultText goes into its body.
 	fault     atomic.Int64
 	faultText string
+	// headers go with a fault.
+	headers http.Header
 	// answer replaces the script for texts that hold its key.
 	answers map[string]string
 	// arrived tells of every call that is held, left of every held call whose caller went away.
@@ -82,6 +85,7 @@ func (m *mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.calls.Add(1)
 	m.keys.Store(r.Header.Get("Authorization"), true)
 	if status := m.fault.Load(); status != 0 {
+		maps.Copy(w.Header(), m.headers)
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(int(status))
 		_, _ = fmt.Fprintf(w, `{"error": {"message": %q, "code": "mock_trouble"}}`, m.faultText)
@@ -90,14 +94,24 @@ func (m *mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if bytes.Contains(body, []byte(holdMark)) && !m.held(r, string(body)) {
 		panic(http.ErrAbortHandler)
 	}
-	for mark, text := range m.answers {
-		if strings.Contains(string(body), mark) {
-			m.say(w, text)
-			return
-		}
+	if text, ok := m.answer(string(body)); ok {
+		m.say(w, text)
+		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	m.scripted.ServeHTTP(w, r)
+}
+
+// answer is that of the longest key that the conversation holds.
+func (m *mock) answer(body string) (text string, ok bool) {
+	best := ""
+	for mark := range m.answers {
+		if strings.Contains(body, mark) && len(mark) > len(best) {
+			best = mark
+		}
+	}
+	text, ok = m.answers[best]
+	return text, ok
 }
 
 func (m *mock) say(w http.ResponseWriter, text string) {

@@ -88,18 +88,18 @@ type loader struct {
 
 // read reads a bounded regular file.
 func (l *loader) read(name string) ([]byte, error) {
+	info, err := fs.Stat(l.fsys, name)
+	if err != nil {
+		return nil, plain(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("is no regular file") // opening a pipe would wait for its writer
+	}
 	f, err := l.fsys.Open(name)
 	if err != nil {
 		return nil, plain(err)
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, plain(err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("is no regular file")
-	}
 	b, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 	if err != nil {
 		return nil, plain(err)

@@ -40,6 +40,9 @@ func (s Secret) Resolve(ctx context.Context) (string, error) {
 }
 
 func readSecret(name string) (string, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return "", fmt.Errorf("credential: %s is no regular file", name)
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return "", fmt.Errorf("credential: %w", err)

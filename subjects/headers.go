@@ -37,5 +37,8 @@ const (
 // not carry it.
 func Steering(name string) bool {
 	n := strings.ToLower(name)
+	if n == "status" || n == "description" {
+		return true // clients take an empty message with these for the server's word
+	}
 	return strings.HasPrefix(n, "nats-") || (strings.HasPrefix(n, "emend-") && n != strings.ToLower(HeaderReplyTo))
 }

@@ -206,8 +206,10 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestErrorsHideCredentialsInURLs(t *testing.T) {
-	if r := emend(t, "", "get", "x", "--nats", "nats://me:hunter2@127.0.0.1:1"); strings.Contains(r.err, "hunter2") {
-		t.Errorf("%+v", r)
+	for _, url := range []string{"nats://me:hunter2@127.0.0.1:1", "nats://me:hunter2@[bad", "nats://me:hunter2@127.0.0.1:1%zz", "me:hunter2@", "me:hunter2@127.0.0.1:1"} {
+		if r := emend(t, "", "get", "x", "--nats", url); r.code != exitFailed || strings.Contains(r.err+r.out, "hunter2") {
+			t.Errorf("%s: %+v", url, r)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	neturl "net/url"
 	"os"
 	"time"
 
@@ -92,6 +93,9 @@ func connectError(url string, err error) error {
 	case errors.Is(err, nats.ErrNoServers):
 	default:
 		hint = "check the address, TLS and credentials"
+	}
+	if _, ok := errors.AsType[*neturl.Error](err); ok {
+		return fmt.Errorf("connect to NATS: the URL is not readable; write nats://host:port") // its text may hold a password
 	}
 	return fmt.Errorf("connect to NATS at %s: %w (%s)", safeURL(url), err, hint)
 }

@@ -214,8 +214,12 @@ func semver() string {
 func safeURL(s string) string {
 	var out []string
 	for part := range strings.SplitSeq(s, ",") {
-		u, err := url.Parse(strings.TrimSpace(part))
-		if err != nil {
+		part = strings.TrimSpace(part)
+		if !strings.Contains(part, "://") {
+			part = "nats://" + part
+		}
+		u, err := url.Parse(part)
+		if err != nil || u.Host == "" {
 			out = append(out, "(unreadable URL)")
 			continue
 		}
