@@ -275,3 +275,15 @@ func TestSeed000_AppendedMessagesLeaveThePromptAnExactPrefix(t *testing.T) {
 		t.Errorf("messages %+v", long)
 	}
 }
+
+// An escaped lone surrogate in the envelope is no text: a JSON contract refuses it instead of taking a replacement
+// character for what the model said.
+func TestALoneSurrogateInTheEnvelopeIsNeverValid(t *testing.T) {
+	w := &wire{replies: []reply{{status: 200, body: `{"choices":[{"message":{"content":"{\"a\":1,\"b\":\"\ud800\"}"}}]}`}}}
+	r := ask(schemas.ModeJSONSchema)
+	r.Output = &engine.OutputContract{Mode: schemas.ModeJSON}
+	got, err := newEngine(t, w).Run(t.Context(), r)
+	if err != nil || got.Status != schemas.StatusInvalid || got.Validation.Class != "invalid_utf8" {
+		t.Errorf("%v, %+v", err, got)
+	}
+}

@@ -158,7 +158,8 @@ func (v Value) First() Value {
 }
 
 // Text returns a string's text. Bytes that are not UTF-8 stay as they are, since the text is somebody's candidate; an
-// escaped lone surrogate, which no text can hold, becomes U+FFFD.
+// escaped lone surrogate, which no text can hold, becomes the three bytes that would encode it: they are not UTF-8, so
+// that a JSON contract refuses the candidate instead of taking a replacement for what the model said.
 func (v Value) Text() (string, bool) {
 	if v.Kind() != String {
 		return "", false
@@ -254,6 +255,9 @@ func unescape(out, b []byte) ([]byte, []byte) {
 		return append(out, '\t'), b[1:]
 	case 'u':
 		r, n := codePoint(b)
+		if utf16.IsSurrogate(r) {
+			return append(out, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f), b[n:]
+		}
 		return utf8.AppendRune(out, r), b[n:]
 	}
 	return append(out, b[0]), b[1:]
@@ -270,7 +274,7 @@ func codePoint(b []byte) (rune, int) {
 			return pair, 11
 		}
 	}
-	return utf8.RuneError, 5
+	return r, 5
 }
 
 func hex4(b []byte) rune {

@@ -62,8 +62,8 @@ func TestValueFilled(t *testing.T) {
 
 func TestValueText(t *testing.T) {
 	for s, want := range map[string]string{
-		`""`: "", `"a\"\\\/\b\f\n\r\t"`: "a\"\\/\b\f\n\r\t", `"\u00e9\ud83d\ude42"`: "é🙂", `"\ud83d"`: "\uFFFD", `"\ud83dx"`: "\uFFFDx",
-		`"\ud83d\u0041"`: "\uFFFDA", `"\ude42\ud83d"`: "\uFFFD\uFFFD", "\"\xff\"": "\xff", "\"\xff\\n\"": "\xff\n", `"\\ud82c"`: `\ud82c`,
+		`""`: "", `"a\"\\\/\b\f\n\r\t"`: "a\"\\/\b\f\n\r\t", `"\u00e9\ud83d\ude42"`: "é🙂", `"\ud83d"`: "\xed\xa0\xbd", `"\ud83dx"`: "\xed\xa0\xbdx",
+		`"\ud83d\u0041"`: "\xed\xa0\xbdA", `"\ude42\ud83d"`: "\xed\xb9\x82\xed\xa0\xbd", "\"\xff\"": "\xff", "\"\xff\\n\"": "\xff\n", `"\\ud82c"`: `\ud82c`,
 	} {
 		if got, ok := parse(t, s).Text(); !ok || got != want {
 			t.Errorf("%s is %q, want %q", s, got, want)
@@ -105,7 +105,7 @@ func rebuild(v Value) any {
 		m := map[string]any{}
 		for key, member := range v.Members() {
 			name, _ := key.Text()
-			m[name] = rebuild(member)
+			m[replaced(name)] = rebuild(member)
 		}
 		return m
 	case Array:
@@ -116,7 +116,7 @@ func rebuild(v Value) any {
 		return a
 	case String:
 		s, _ := v.Text()
-		return s
+		return replaced(s)
 	case Number:
 		n, _ := v.Float()
 		return n
@@ -124,6 +124,17 @@ func rebuild(v Value) any {
 		return v.Raw()[0] == 't'
 	}
 	return nil
+}
+
+// replaced says what encoding/json makes of lone surrogates, which Text keeps as bytes.
+func replaced(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == 0xed && b[i+1] >= 0xa0 {
+			copy(b[i:i+3], "\uFFFD")
+		}
+	}
+	return string(b)
 }
 
 func TestEncoder(t *testing.T) {
