@@ -55,6 +55,9 @@ func TestInitCheckTryIsAPath(t *testing.T) {
 	if r := emend(t, "", "init", dir); r.code != exitOK {
 		t.Fatalf("init: %+v", r)
 	}
+	if r := emend(t, "", "--json", "init", filepath.Join(t.TempDir(), "w")); r.code != exitOK || !json.Valid([]byte(r.out)) {
+		t.Errorf("init --json: %+v", r)
+	}
 	if r := emend(t, "", "init", dir); r.code != exitUsage || !strings.Contains(r.err, "overwrites nothing") {
 		t.Errorf("a second init: %+v", r)
 	}

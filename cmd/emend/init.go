@@ -23,6 +23,9 @@ func (a *app) initCmd() *cobra.Command {
 			if err := writeStarter(args[0]); err != nil {
 				return err
 			}
+			if a.json {
+				return a.printJSON(map[string]string{"dir": args[0]})
+			}
 			fmt.Fprintf(a.out, "%s is ready. It runs on a scripted model until you name a real one in emend.yaml:\n"+
 				"  cd %s\n  emend check\n  emend try extract-invoice document=@sample.txt\n  emend dev\n", args[0], args[0])
 			return nil
