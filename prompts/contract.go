@@ -1,13 +1,13 @@
 package prompts
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
 
 	"emend/engine/contract"
-	"emend/engine/provider/openai"
+	"emend/engine/provider"
+	"emend/engine/provider/dialects"
 	"emend/schemas"
 )
 
@@ -56,26 +56,38 @@ func compileContract(o schemas.Output) (*contract.Contract, error) {
 	return c, nil
 }
 
-// strictSubsets tells of the dialects whose strict mode carries only some schemas which it carries, and why not others.
-var strictSubsets = map[string]func([]byte) (bool, []string){"openai": openai.FitsStrict}
-
 // native says how a contract goes to a backend: the schema that is sent, if any, and a note on what is lost.
 func native(o schemas.Output, b Backend) (schema []byte, note string, err error) {
 	if o.Mode != schemas.ModeJSONSchema || b.Native == NativeNone {
 		return nil, "", nil
 	}
-	schema, note = o.Schema, ""
-	if !bytes.HasPrefix(bytes.TrimSpace(o.Schema), []byte("{")) {
-		schema, note = nil, "the schema is no object and goes out as no native constraint; it is judged here all the same"
-	} else if fits, known := strictSubsets[b.Dialect]; known {
-		if ok, why := fits(o.Schema); !ok {
-			note = "the schema goes out with strict: false (" + few(why) + "); it is judged here all the same"
-		}
+	dialect, err := dialects.Lookup(b.Dialect)
+	if err != nil {
+		return nil, "", err
 	}
-	if note != "" && b.Native == NativeRequire {
-		return nil, "", fmt.Errorf("backend %s has native: require, but %s", b.Name, strings.TrimSuffix(note, "; it is judged here all the same"))
+	carried := dialect.Carry(b.Options, o.Schema)
+	lost := loss(carried)
+	switch {
+	case lost != "" && b.Native == NativeRequire:
+		return nil, "", fmt.Errorf("backend %s has native: require, but the schema %s", b.Name, lost)
+	case lost != "":
+		note = "the schema " + lost + "; it is judged here all the same"
 	}
-	return schema, note, nil
+	if carried.Schema == nil {
+		return nil, note, nil
+	}
+	return o.Schema, note, nil
+}
+
+// loss says what a provider does not enforce of a schema; "" if it enforces all of it.
+func loss(c provider.Carried) string {
+	switch {
+	case c.Schema == nil:
+		return "goes out as no native constraint (" + few(c.Weakened) + ")"
+	case !c.Whole:
+		return "goes out in " + c.Form + ", which does not enforce all of it (" + few(c.Weakened) + ")"
+	}
+	return ""
 }
 
 func few(why []string) string {

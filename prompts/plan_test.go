@@ -143,7 +143,7 @@ func TestPlanChoices(t *testing.T) {
 			`{"prompt":"extract-invoice","inputs":{"document":"x"},"output":{"mode":"json_schema","schema":true}}`,
 			carried,
 			func(p *run.Plan) bool {
-				return p.NativeSchema == nil && len(p.Warnings) == 1 && strings.Contains(p.Warnings[0], "no object")
+				return p.NativeSchema == nil && len(p.Warnings) == 1 && strings.Contains(p.Warnings[0], "goes out as no native constraint (at the root: the schema is not an object")
 			},
 		},
 		{

@@ -23,6 +23,8 @@ type Entry struct {
 	New func() provider.Dialect
 	// Options lists the dialect's options.
 	Options func() []provider.Option
+	// Carry says how the dialect carries a schema as its native constraint.
+	Carry provider.Carry
 	// Transport makes the transport of a dialect that needs no network, from a backend's checked options; nil for all
 	// others.
 	Transport func(options map[string]any) (http.RoundTripper, error)
@@ -38,9 +40,10 @@ func (e Entry) CheckOptions(given map[string]any) error {
 // table is every dialect, in the order of the docs.
 var table = []Entry{
 	{Name: "openai", Doc: "OpenAI chat completions, and the many servers that speak them",
-		New: func() provider.Dialect { return openai.New() }, Options: openai.Options},
+		New: func() provider.Dialect { return openai.New() }, Options: openai.Options, Carry: openai.Carry},
 	{Name: "scripted", Doc: "a script of answers and faults in place of a model, without a network",
-		New: func() provider.Dialect { return openai.New() }, Options: scriptedOptions, Transport: scriptedTransport, URL: "http://scripted.invalid/v1"},
+		New: func() provider.Dialect { return openai.New() }, Options: scriptedOptions, Carry: openai.Carry,
+		Transport: scriptedTransport, URL: "http://scripted.invalid/v1"},
 }
 
 // Lookup returns a dialect by name.

@@ -1,6 +1,7 @@
 package dialects
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -31,6 +32,38 @@ func TestTable(t *testing.T) {
 	}
 	if _, err := Lookup("opanai"); err == nil || !strings.Contains(err.Error(), "one of openai, scripted") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestEveryDialectCarries: each says of any schema what goes out and what is lost, and forgets neither.
+func TestEveryDialectCarries(t *testing.T) {
+	for _, name := range Names() {
+		e, err := Lookup(name)
+		if err != nil || e.Carry == nil {
+			t.Errorf("%s has no Carry, %v", name, err)
+			continue
+		}
+		for _, schema := range []string{`{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"string"}},"required":["b","a"],"additionalProperties":false}`,
+			`{"type":"array","uniqueItems":true,"items":{"not":{"multipleOf":7}}}`, `{}`, `true`, `[]`, `{"type"`, ``} {
+			checkCarried(t, name, schema, e.Carry(nil, []byte(schema)))
+		}
+	}
+}
+
+func checkCarried(t *testing.T, dialect, schema string, c provider.Carried) {
+	t.Helper()
+	switch {
+	case c.Form == "" || (c.Form == provider.FormNone) != (c.Schema == nil):
+		t.Errorf("%s, %s: form %q beside schema %s", dialect, schema, c.Form, c.Schema)
+	case c.Whole != (len(c.Weakened) == 0) || c.Whole && c.Schema == nil:
+		t.Errorf("%s, %s: whole %v beside %q", dialect, schema, c.Whole, c.Weakened)
+	case c.Schema != nil && (!json.Valid(c.Schema) || !strings.HasPrefix(schema, "{")):
+		t.Errorf("%s, %s: sends %s", dialect, schema, c.Schema)
+	}
+	for _, clause := range c.Weakened {
+		if !strings.HasPrefix(clause, "at ") || !strings.Contains(clause, ": ") {
+			t.Errorf("%s, %s: %q does not begin with its place", dialect, schema, clause)
+		}
 	}
 }
 

@@ -174,8 +174,8 @@ func (d *Dialect) writeSchema(e *provider.Encoder, ep *provider.Endpoint, s *pro
 	if provider.Code(name) == "" || slices.Contains([]byte(name), '.') {
 		return errors.New("the schema's name must have at most 64 characters of [A-Za-z0-9_-]")
 	}
-	facts := remembered.of(s.Bytes)
-	if !facts.wellFormed {
+	carried := carry(ep, s.Bytes)
+	if carried.Schema == nil {
 		return errors.New("the schema is not an object in well-formed JSON")
 	}
 	e.Key("response_format")
@@ -187,9 +187,9 @@ func (d *Dialect) writeSchema(e *provider.Encoder, ep *provider.Endpoint, s *pro
 	e.Key("name")
 	e.String(name)
 	e.Key("strict")
-	e.Bool(facts.strict && ep.Word(optStrict) == "auto")
+	e.Bool(carried.Form == formStrict)
 	e.Key("schema")
-	e.Raw(s.Bytes)
+	e.Raw(carried.Schema)
 	e.Close('}')
 	e.Close('}')
 	return nil

@@ -1,10 +1,10 @@
 package openai
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"emend/engine/provider"
 )
@@ -17,54 +17,78 @@ const strictDepth = 10
 var strictKeywords = []string{"$schema", "$defs", "definitions", "$ref", "type", "properties", "required",
 	"additionalProperties", "items", "enum", "const", "anyOf", "title", "description"}
 
-// FitsStrict reports whether a schema already fits OpenAI's strict subset, and every reason why it does not, by JSON
-// pointer. One that does not goes out whole with strict: false and is never rewritten: a property that is made required
+// Forms of OpenAI's native constraint.
+const (
+	formStrict = "response_format with strict: true"
+	formLoose  = "response_format with strict: false"
+)
+
+// Carry sends every object schema whole: with strict: true if it already fits OpenAI's strict subset, else with strict:
+// false, which the provider takes as a hint and does not enforce. It never rewrites one: a property that is made required
 // and nullable is answered with null where nothing was meant (providers.md, "Which schemas survive").
-func FitsStrict(schema []byte) (bool, []string) {
-	facts := remembered.of(schema)
-	return facts.strict, slices.Clone(facts.reasons)
+func Carry(options map[string]any, schema []byte) provider.Carried {
+	return carry(&provider.Endpoint{Options: options}, schema)
 }
 
-func fitsStrict(schema []byte) (bool, []string) {
-	root, ok := provider.Parse(schema)
-	if !ok || root.Kind() != provider.Object {
-		return false, []string{"the schema is not a JSON object"}
+func carry(ep *provider.Endpoint, schema []byte) provider.Carried {
+	if ep.Word(optStrict) == "never" {
+		return carryLoose(schema)
 	}
+	return carryAuto(schema)
+}
+
+var (
+	carryAuto = provider.Remembered(func(schema []byte) provider.Carried {
+		if !wellFormed(schema, provider.Object) {
+			return notAnObject
+		}
+		if why := fitsStrict(schema); why != nil {
+			return provider.Carried{Schema: bytes.Clone(schema), Form: formLoose, Weakened: why}
+		}
+		return provider.Carried{Schema: bytes.Clone(schema), Form: formStrict, Whole: true}
+	})
+	carryLoose = provider.Remembered(func(schema []byte) provider.Carried {
+		if !wellFormed(schema, provider.Object) {
+			return notAnObject
+		}
+		var lost provider.Losses
+		lost.Add("", "options.strict is never, so the provider enforces nothing")
+		return provider.Carried{Schema: bytes.Clone(schema), Form: formLoose, Weakened: lost.Clauses()}
+	})
+	notAnObject = provider.NotCarried("the schema is not an object in well-formed JSON")
+)
+
+// fitsStrict returns every reason why a schema does not fit the strict subset as it stands; nil if it does.
+func fitsStrict(schema []byte) []string {
+	root, _ := provider.Parse(schema)
 	w := strictWalk{root: root}
 	if kind, _ := root.Get("type").Text(); kind != "object" {
-		w.add("", "the root is not of type object")
+		w.lost.Add("", "the root is not of type object")
 	}
 	if root.Get("anyOf").Kind() != provider.Absent {
-		w.add("", "the root has anyOf")
+		w.lost.Add("", "the root has anyOf")
 	}
 	w.schema("", root, 1)
-	return len(w.reasons) == 0, w.reasons
+	return w.lost.Clauses()
 }
 
 type strictWalk struct {
-	root    provider.Value
-	reasons []string
-}
-
-func (w *strictWalk) add(at, what string) {
-	if at == "" {
-		at = "/"
-	}
-	w.reasons = append(w.reasons, at+": "+what)
+	root provider.Value
+	lost provider.Losses
 }
 
 func (w *strictWalk) schema(at string, s provider.Value, depth int) {
 	switch {
 	case s.Kind() != provider.Object:
-		w.add(at, "is not an object schema")
+		w.lost.Add(at, "is not an object schema")
 		return
 	case depth > strictDepth:
-		w.add(at, fmt.Sprintf("is nested deeper than %d levels", strictDepth))
+		w.lost.Add(at, "is nested deeper than %d levels", strictDepth)
 		return
 	}
 	for key := range s.Members() {
 		if name, _ := key.Text(); !slices.Contains(strictKeywords, name) {
-			w.add(at+"/"+escape(name), "strict mode does not carry this keyword")
+			w.lost.Add(at, "strict mode does not carry %s", provider.Keyword(name))
 		}
 	}
 	w.shape(at, s)
@@ -78,24 +102,24 @@ func (w *strictWalk) shape(at string, s provider.Value) {
 		return
 	}
 	if !s.Get("type").Present() && !s.Get("anyOf").Present() {
-		w.add(at, "has neither type nor anyOf")
+		w.lost.Add(at, "has neither type nor anyOf")
 	}
 	if isObject(s) {
 		w.object(at, s)
 	}
 	if hasType(s, "array") && s.Get("items").Kind() != provider.Object {
-		w.add(at, "is an array without an items schema")
+		w.lost.Add(at, "is an array without an items schema")
 	}
 }
 
 func (w *strictWalk) reference(at string, s, ref provider.Value) {
 	target, _ := ref.Text()
 	if target != "#" && !w.resolves(target) {
-		w.add(at+"/$ref", "does not name a definition of this schema")
+		w.lost.Add(at, "$ref does not name a definition of this schema")
 	}
 	for key := range s.Members() {
 		if name, _ := key.Text(); name != "$ref" && at != "" {
-			w.add(at+"/"+escape(name), "stands beside $ref")
+			w.lost.Add(at, "%s stands beside $ref", provider.Keyword(name))
 		}
 	}
 }
@@ -129,7 +153,7 @@ func hasType(s provider.Value, name string) bool {
 
 func (w *strictWalk) object(at string, s provider.Value) {
 	if string(s.Get("additionalProperties").Raw()) != "false" {
-		w.add(at, "additionalProperties is not false")
+		w.lost.Add(at, "additionalProperties is not false")
 	}
 	var required []string
 	for element := range s.Get("required").Elements() {
@@ -138,7 +162,7 @@ func (w *strictWalk) object(at string, s provider.Value) {
 	}
 	for key := range s.Get("properties").Members() {
 		if name, _ := key.Text(); !slices.Contains(required, name) {
-			w.add(at+"/properties/"+escape(name), "is not in required")
+			w.lost.Add(provider.Pointer(at+"/properties", name), "is not in required")
 		}
 	}
 }
@@ -151,7 +175,7 @@ func (w *strictWalk) below(at string, s provider.Value, depth int) {
 		}
 		for key, sub := range s.Get(keyword).Members() {
 			name, _ := key.Text()
-			w.schema(at+"/"+keyword+"/"+escape(name), sub, step)
+			w.schema(provider.Pointer(at+"/"+keyword, name), sub, step)
 		}
 	}
 	if items := s.Get("items"); items.Kind() != provider.Absent {
@@ -162,40 +186,4 @@ func (w *strictWalk) below(at string, s provider.Value, depth int) {
 		w.schema(fmt.Sprintf("%s/anyOf/%d", at, i), branch, depth+1)
 		i++
 	}
-}
-
-func escape(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
-
-// memo remembers what is costly to know of a schema. A process has few schemas and sends each many times.
-type memo struct {
-	mu    sync.Mutex
-	known map[string]schemaFacts
-}
-
-type schemaFacts struct {
-	wellFormed, strict bool
-	reasons            []string
-}
-
-// remembered is shared by all endpoints: plans ask what calls ask. It is a cache and nothing else.
-var remembered memo
-
-// memoSize bounds the memo; when it is full it starts anew.
-const memoSize = 64
-
-func (m *memo) of(schema []byte) schemaFacts {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if facts, ok := m.known[string(schema)]; ok {
-		return facts
-	}
-	facts := schemaFacts{wellFormed: wellFormed(schema, provider.Object)}
-	facts.strict, facts.reasons = fitsStrict(schema)
-	if m.known == nil || len(m.known) >= memoSize {
-		m.known = make(map[string]schemaFacts, memoSize)
-	}
-	m.known[string(schema)] = facts
-	return facts
 }

@@ -1,9 +1,10 @@
 package openai
 
 import (
-	"fmt"
 	"strings"
 	"testing"
+
+	"emend/engine/provider"
 )
 
 func TestFitsStrict(t *testing.T) {
@@ -14,31 +15,29 @@ func TestFitsStrict(t *testing.T) {
 		"recursive":    `{` + object + `,"properties":{"kids":{"type":"array","items":{"$ref":"#"}},"n":{"$ref":"#/$defs/n~1a"}},"required":["kids","n"],"$defs":{"n/a":{"anyOf":[{"type":"null"},{"$ref":"#/$defs/n~1a"}]}}}`,
 	}
 	for name, schema := range fits {
-		if ok, why := FitsStrict([]byte(schema)); !ok {
-			t.Errorf("%s does not fit: %q", name, why)
+		if c := Carry(nil, []byte(schema)); !c.Whole || c.Form != formStrict || string(c.Schema) != schema {
+			t.Errorf("%s does not fit: %+v", name, c)
 		}
 	}
 	misfits := []struct{ schema, why string }{
-		{`{"type"`, "not a JSON object"},
-		{`true`, "not a JSON object"},
-		{`{"type":"array","items":{"type":"string"}}`, "/: the root is not of type object"},
-		{`{` + object + `,"anyOf":[]}`, "/: the root has anyOf"},
-		{`{"type":"object"}`, "/: additionalProperties is not false"},
-		{`{` + object + `,"properties":{"a/b":{"type":"string"}}}`, "/properties/a~1b: is not in required"},
-		{`{` + object + `,"properties":{"a":{"type":"string","maxLength":3}},"required":["a"]}`, "/properties/a/maxLength: strict mode does not carry"},
-		{`{` + object + `,"properties":{"a":{}},"required":["a"]}`, "/properties/a: has neither type nor anyOf"},
-		{`{` + object + `,"properties":{"a":true},"required":["a"]}`, "/properties/a: is not an object schema"},
-		{`{` + object + `,"properties":{"a":{"type":"array"}},"required":["a"]}`, "/properties/a: is an array without"},
-		{`{` + object + `,"properties":{"a":{"$ref":"#/$defs/x"}},"required":["a"]}`, "/properties/a/$ref: does not name"},
-		{`{` + object + `,"properties":{"a":{"$ref":"http://x"}},"required":["a"]}`, "/properties/a/$ref: does not name"},
-		{`{` + object + `,"properties":{"a":{"$ref":"#","title":"t"}},"required":["a"]}`, "/properties/a/title: stands beside $ref"},
-		{`{` + object + `,"properties":{"a":{"anyOf":[{"type":"object"}]}},"required":["a"]}`, "/properties/a/anyOf/0: additionalProperties"},
+		{`{"type":"array","items":{"type":"string"}}`, "at the root: the root is not of type object"},
+		{`{` + object + `,"anyOf":[]}`, "at the root: the root has anyOf"},
+		{`{"type":"object"}`, "at the root: additionalProperties is not false"},
+		{`{` + object + `,"properties":{"a/b":{"type":"string"}}}`, "at /properties/a~1b: is not in required"},
+		{`{` + object + `,"properties":{"a":{"type":"string","maxLength":3}},"required":["a"]}`, "at /properties/a: strict mode does not carry maxLength"},
+		{`{` + object + `,"properties":{"a":{}},"required":["a"]}`, "at /properties/a: has neither type nor anyOf"},
+		{`{` + object + `,"properties":{"a":true},"required":["a"]}`, "at /properties/a: is not an object schema"},
+		{`{` + object + `,"properties":{"a":{"type":"array"}},"required":["a"]}`, "at /properties/a: is an array without"},
+		{`{` + object + `,"properties":{"a":{"$ref":"#/$defs/x"}},"required":["a"]}`, "at /properties/a: $ref does not name"},
+		{`{` + object + `,"properties":{"a":{"$ref":"http://x"}},"required":["a"]}`, "at /properties/a: $ref does not name"},
+		{`{` + object + `,"properties":{"a":{"$ref":"#","title":"t"}},"required":["a"]}`, "at /properties/a: title stands beside $ref"},
+		{`{` + object + `,"properties":{"a":{"anyOf":[{"type":"object"}]}},"required":["a"]}`, "at /properties/a/anyOf/0: additionalProperties"},
 		{deep(12), "nested deeper than 10"},
 	}
 	for _, c := range misfits {
-		ok, why := FitsStrict([]byte(c.schema))
-		if ok || !strings.Contains(strings.Join(why, "\n"), c.why) {
-			t.Errorf("%s: fits %v because %q; want %q", c.schema, ok, why, c.why)
+		got := Carry(nil, []byte(c.schema))
+		if got.Whole || got.Form != formLoose || string(got.Schema) != c.schema || !strings.Contains(strings.Join(got.Weakened, "\n"), c.why) {
+			t.Errorf("%s: got %+v; want %q", c.schema, got, c.why)
 		}
 	}
 }
@@ -51,17 +50,21 @@ func deep(n int) string {
 	return schema
 }
 
-func TestMemoIsBounded(t *testing.T) {
-	var m memo
-	for i := range 10 * memoSize {
-		schema := fmt.Appendf(nil, `{"type":"object","additionalProperties":false,"title":"%d"}`, i)
-		for range 2 {
-			if facts := m.of(schema); !facts.strict || !facts.wellFormed {
-				t.Fatalf("%s: %+v", schema, facts)
+func TestCarryOfWhatIsNoSchema(t *testing.T) {
+	for _, schema := range []string{`{"type"`, `true`, `[]`, ``, "{\"title\":\"\xff\"}"} {
+		for _, strict := range []string{"auto", "never"} {
+			got := Carry(map[string]any{"strict": strict}, []byte(schema))
+			if got.Schema != nil || got.Form != provider.FormNone || got.Whole || len(got.Weakened) != 1 {
+				t.Errorf("%q: %+v", schema, got)
 			}
 		}
 	}
-	if len(m.known) > memoSize {
-		t.Errorf("the memo holds %d schemas", len(m.known))
+}
+
+func TestStrictNeverEnforcesNothing(t *testing.T) {
+	const schema = `{"type":"object","additionalProperties":false}`
+	got := Carry(map[string]any{"strict": "never"}, []byte(schema))
+	if got.Whole || got.Form != formLoose || string(got.Schema) != schema || len(got.Weakened) != 1 || !strings.Contains(got.Weakened[0], "strict is never") {
+		t.Errorf("got %+v", got)
 	}
 }
