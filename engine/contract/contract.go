@@ -38,6 +38,20 @@ type Finding struct {
 	Value json.RawMessage
 	// Expected is the keyword's own value in the schema, Schema the sub-schema that applied. Nil for scan findings.
 	Expected, Schema json.RawMessage
+	// Shape is the sub-schema that the value at the failing path must satisfy, with a reference that stands alone
+	// followed: for a missing key that of the key, else Schema. Example is a value of it that the schema itself gives
+	// (const, enum, examples, default) and that satisfies it. Both may be nil.
+	Shape, Example json.RawMessage
+	// Fields are the pointers that may be changed to mend a failed rule, in the rule's order; nil for all others.
+	Fields []string
+}
+
+// Path is the pointer of the value to be mended: Pointer, or its child Key for a missing or an extra key.
+func (f Finding) Path() string {
+	if f.Key == "" {
+		return f.Pointer
+	}
+	return f.Pointer + "/" + escapeToken(f.Key)
 }
 
 // Verdict is the judgement of one text. Findings are sorted by pointer, keyword, key.
@@ -51,6 +65,12 @@ type Verdict struct {
 	Omitted int
 	// CutOff says that the text ended inside a value, whatever its class: evidence of truncation whatever the stop reason says.
 	CutOff bool
+	// Mended says what made a value of a text that was none: LocalUnwrap or LocalSyntax; "" if the text is judged as it
+	// came. Derived is then the text that was judged in its place.
+	Mended  string
+	Derived []byte
+	// Rules counts what became of the rules.
+	Rules RuleCounts
 	// Err is set when the text could not be judged (a bound was hit, the judge failed): neither valid nor invalid.
 	Err error
 }
@@ -68,4 +88,32 @@ type Spec struct {
 	LastWins bool
 	// MaxBytes bounds a candidate; a larger one is not judged (Verdict.Err). 0 means DefaultMaxBytes.
 	MaxBytes int
+	// Local says what may be mended without a call: LocalNone (as ""), LocalUnwrap or LocalSyntax, which includes it.
+	Local string
+	// Rules run on every candidate that parses; only a JSON mode has any.
+	Rules []Rule
+}
+
+// Local mending (design section 9).
+const (
+	LocalNone = "none"
+	// LocalUnwrap takes away one fence, byte order mark or closed think block that encloses the whole.
+	LocalUnwrap = "unwrap"
+	// LocalSyntax also lets jsonrepair correct the syntax, behind guards.
+	LocalSyntax = "syntax"
+)
+
+// RuleCounts says how many rules held, failed, and were skipped because their fields are missing or of a wrong type.
+type RuleCounts struct {
+	Held    int `json:"held,omitempty"`
+	Failed  int `json:"failed,omitempty"`
+	Skipped int `json:"skipped,omitempty"`
+}
+
+// Change is a place that differs between two values outside the places that were allowed to change.
+type Change struct {
+	// Pointer and Masked are as in Finding. For a key that was added or removed it is the key's own place.
+	Pointer, Masked string
+	// Before is the value that stood there, nil if there was none.
+	Before json.RawMessage
 }
