@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -167,7 +168,10 @@ func target(base, path string) (*url.URL, error) {
 		return nil, fmt.Errorf("scheme %q", u.Scheme)
 	}
 	path, query, _ := strings.Cut(path, "?")
-	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+path, ""
+	u.RawPath = strings.TrimSuffix(u.EscapedPath(), "/") + path
+	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
+		return nil, err
+	}
 	switch {
 	case u.RawQuery == "":
 		u.RawQuery = query
@@ -184,9 +188,10 @@ func (k *call) headers(wire *Wire, u *url.URL) http.Header {
 			h[http.CanonicalHeaderKey(name)] = values
 		}
 	}
+	keyHeader := cmp.Or(k.ep.KeyHeader, wire.KeyHeader)
 	switch {
-	case k.key != "" && k.ep.KeyHeader != "":
-		h.Set(k.ep.KeyHeader, k.key)
+	case k.key != "" && keyHeader != "":
+		h.Set(keyHeader, k.key)
 	case k.key != "":
 		h.Set("Authorization", "Bearer "+k.key)
 	case u.User != nil && h.Get("Authorization") == "":

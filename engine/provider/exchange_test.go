@@ -185,6 +185,7 @@ func TestTarget(t *testing.T) {
 		{"https://h/v1?a=1", "/x?b=2", "https://h/v1/x?a=1&b=2"},
 		{"https://h/v1?a=1", "/models/m:generate", "https://h/v1/models/m:generate?a=1"},
 		{"http://[::1]:80", "/x", "http://[::1]:80/x"},
+		{"https://h/a%2Fb/", "/models/x%2F..%3Fy:z?b=2", "https://h/a%2Fb/models/x%2F..%3Fy:z?b=2"},
 	} {
 		u, err := target(c[0], c[1])
 		if err != nil || u.String() != c[2] {
@@ -194,6 +195,34 @@ func TestTarget(t *testing.T) {
 	for _, bad := range []string{"", "h", "/v1", "ftp://h", "http://", "http://h:port", "unix:/x"} {
 		if u, err := target(bad, "/x"); err == nil {
 			t.Errorf("%q became %s", bad, u)
+		}
+	}
+	if u, err := target("http://h", "/%zz"); err == nil {
+		t.Errorf("an escape that is none became %s", u)
+	}
+}
+
+type tripper func(*http.Request) (*http.Response, error)
+
+func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// own is a dialect whose provider has a header of its own for the key.
+type own struct{}
+
+func (own) Build(*Endpoint, *Request) (*Wire, error) { return &Wire{KeyHeader: "x-own-key"}, nil }
+
+func (own) Read(*Endpoint, *Reply) (*Response, error) { return &Response{}, nil }
+
+func TestADialectsKeyHeaderYieldsToTheEndpoints(t *testing.T) {
+	for named, header := range map[string]string{"": "X-Own-Key", "api-key": "Api-Key"} {
+		var got http.Header
+		rt := tripper(func(r *http.Request) (*http.Response, error) {
+			got = r.Header
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}, nil
+		})
+		ep := &Endpoint{Dialect: own{}, URL: "http://h", Transport: rt, KeyHeader: named, Key: func(context.Context) (string, error) { return "k", nil }}
+		if _, err := NewClient(ClientOptions{}).Do(t.Context(), ep, &Request{}); err != nil || got.Get(header) != "k" || got.Get("Authorization") != "" {
+			t.Errorf("%q: %v, sent %v", named, err, got)
 		}
 	}
 }

@@ -62,10 +62,12 @@ type Dialect interface {
 
 // Wire is a request on its way out, without credentials. The client does not change it.
 type Wire struct {
-	// Path goes below the endpoint's URL, before that URL's query; it may bring a query of its own.
+	// Path goes below the endpoint's URL, before that URL's query; it is escaped and may bring a query of its own.
 	Path   string
 	Header http.Header
 	Body   []byte
+	// KeyHeader carries the key if the endpoint names no header; "" means "Authorization: Bearer KEY".
+	KeyHeader string
 }
 
 // Reply is what came back, whole and bounded.
@@ -84,7 +86,8 @@ type Endpoint struct {
 	URL string
 	// Key resolves the credential at execution; nil sends none. Its error never holds the value.
 	Key func(context.Context) (string, error)
-	// KeyHeader is the header that carries it; "" means "Authorization: Bearer KEY".
+	// KeyHeader is the header that carries it; "" means the dialect's own, which is "Authorization: Bearer KEY" unless its
+	// Wire says otherwise.
 	KeyHeader string
 	// Header is sent with every request, after the dialect's own.
 	Header http.Header

@@ -1,26 +1,21 @@
 package openai
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"unicode/utf8"
 
 	"emend/engine/provider"
 	"emend/schemas"
 )
 
-var roles = []string{schemas.RoleDeveloper, schemas.RoleSystem, schemas.RoleUser, schemas.RoleAssistant}
-
 // Build writes the request: what is not set is not sent, what is set goes out as it is.
 func (d *Dialect) Build(ep *provider.Endpoint, r *provider.Request) (*provider.Wire, error) {
-	if err := check(r); err != nil {
+	if err := r.Check(); err != nil {
 		return nil, err
 	}
 	var e provider.Encoder
-	e.Grow(size(r))
+	e.Grow(r.BodySize())
 	e.Open('{')
 	e.Key("model")
 	e.String(r.Model)
@@ -42,48 +37,6 @@ func (d *Dialect) Build(ep *provider.Endpoint, r *provider.Request) (*provider.W
 	e.Bool(false)
 	e.Close('}')
 	return &provider.Wire{Path: "/chat/completions", Body: e.Bytes()}, nil
-}
-
-// size guesses the body's size, with room for escapes.
-func size(r *provider.Request) int {
-	n := 512
-	for _, m := range r.Messages {
-		n += len(m.Content) + len(m.Content)/8 + len(m.Parts) + 64
-	}
-	if r.Schema != nil {
-		n += len(r.Schema.Bytes)
-	}
-	return n
-}
-
-func check(r *provider.Request) error {
-	if r.Model == "" {
-		return errors.New("model is empty: the profile must name one")
-	}
-	if len(r.Messages) == 0 {
-		return errors.New("messages is empty")
-	}
-	for i, m := range r.Messages {
-		if !slices.Contains(roles, m.Role) {
-			return fmt.Errorf("messages[%d].role is %q, not developer, system, user or assistant", i, m.Role)
-		}
-		if m.Parts != nil && !wellFormed(m.Parts, provider.Array) {
-			return fmt.Errorf("messages[%d].content is not an array of parts in well-formed JSON", i)
-		}
-	}
-	s := r.Settings
-	for i, f := range []*float64{s.Temperature, s.TopP, s.FrequencyPenalty, s.PresencePenalty} {
-		if f != nil && (math.IsNaN(*f) || math.IsInf(*f, 0)) {
-			return fmt.Errorf("settings.%s is not a finite number", [...]string{"temperature", "top_p", "frequency_penalty", "presence_penalty"}[i])
-		}
-	}
-	return nil
-}
-
-// wellFormed says whether given bytes can go into a body untouched.
-func wellFormed(raw json.RawMessage, kind provider.ValueKind) bool {
-	v, ok := provider.Parse(raw)
-	return ok && v.Kind() == kind && utf8.Valid(raw)
 }
 
 func writeMessages(e *provider.Encoder, ep *provider.Endpoint, messages []schemas.Message) {

@@ -39,7 +39,7 @@ func carry(ep *provider.Endpoint, schema []byte) provider.Carried {
 
 var (
 	carryAuto = provider.Remembered(func(schema []byte) provider.Carried {
-		if !wellFormed(schema, provider.Object) {
+		if !provider.WellFormed(schema, provider.Object) {
 			return notAnObject
 		}
 		if why := fitsStrict(schema); why != nil {
@@ -48,7 +48,7 @@ var (
 		return provider.Carried{Schema: bytes.Clone(schema), Form: formStrict, Whole: true}
 	})
 	carryLoose = provider.Remembered(func(schema []byte) provider.Carried {
-		if !wellFormed(schema, provider.Object) {
+		if !provider.WellFormed(schema, provider.Object) {
 			return notAnObject
 		}
 		var lost provider.Losses
