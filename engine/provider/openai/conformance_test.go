@@ -82,6 +82,7 @@ func TestConformance(t *testing.T) {
 	pt.Run(t, pt.Subject{
 		New:         func() provider.Dialect { return openai.New() },
 		JoinOptions: map[string]any{"content_parts": "join"},
+		Carry:       openai.Carry,
 		Fixtures:    fixtures(),
 		Fault:       fault,
 	})

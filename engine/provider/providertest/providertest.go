@@ -21,6 +21,10 @@ type Subject struct {
 	Options map[string]any
 	// JoinOptions make the dialect join an answer in parts; nil if the wire always answers in parts.
 	JoinOptions map[string]any
+	// Carry is the dialect's; what it says goes out must go out.
+	Carry provider.Carry
+	// NoCodes says that the wire's error body has no code, only text.
+	NoCodes bool
 	// Fixtures hold the wire's form of every shape of Shapes.
 	Fixtures map[Shape]Fixture
 	// Fault renders the wire's error body.

@@ -44,6 +44,7 @@ func TestConformance(t *testing.T) {
 	pt.Run(t, pt.Subject{
 		New:         func() provider.Dialect { return openai.New() },
 		JoinOptions: map[string]any{"content_parts": "join"},
+		Carry:       openai.Carry,
 		Fault: func(_ int, code, message string) string {
 			return fmt.Sprintf(`{"error":{"message":%s,"type":"x","code":%s}}`, quote(message), quote(code))
 		},
