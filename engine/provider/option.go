@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"emend/schemas"
 )
 
 // Option is one of a dialect's options: its check, its default and its line in the docs.
@@ -58,4 +60,38 @@ func (e *Endpoint) Word(o Option) string {
 		return s
 	}
 	return o.Words[0]
+}
+
+// Members is an option that holds more members of an object of the request, for what Emend has no word for. Those of
+// reserved are refused: Emend sets them itself, or could not read the answer to them.
+func Members(name, doc string, reserved ...string) Option {
+	return Option{Name: name, Doc: doc, Check: func(v any) error {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return errors.New("must be an object of request members")
+		}
+		for _, member := range slices.Sorted(maps.Keys(m)) {
+			if slices.Contains(reserved, member) {
+				return fmt.Errorf("%s is a member that Emend sets itself or cannot read the answer to", member)
+			}
+		}
+		if _, err := schemas.Marshal(m); err != nil {
+			return fmt.Errorf("has no JSON form: %s", strings.TrimPrefix(err.Error(), "json: "))
+		}
+		return nil
+	}}
+}
+
+// WriteMembers adds the members of a Members option to the object that is open, sorted by name.
+func (e *Endpoint) WriteMembers(enc *Encoder, o Option) error {
+	more, _ := e.Options[o.Name].(map[string]any)
+	if len(more) == 0 {
+		return nil
+	}
+	raw, err := schemas.Marshal(more)
+	if err != nil {
+		return fmt.Errorf("options.%s has no JSON form: %w", o.Name, err)
+	}
+	enc.Raw(raw[1 : len(raw)-1])
+	return nil
 }

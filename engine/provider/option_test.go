@@ -3,6 +3,7 @@ package provider
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -62,5 +63,34 @@ func TestErrorText(t *testing.T) {
 	e := &Error{Kind: KindStatus, Backend: "b", Status: 429, Code: "c", Reason: "r", Detail: "planted"}
 	if got := fmt.Sprint(e); got != `backend "b": provider_status 429 c: r` {
 		t.Error(got)
+	}
+}
+
+func TestMembers(t *testing.T) {
+	o := Members("body", "more members", "model")
+	for _, bad := range []any{"text", nil, map[string]any{"model": "x"}, map[string]any{"f": math.Inf(1)}} {
+		if err := o.Check(bad); err == nil || strings.Contains(err.Error(), "json:") {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+	given := map[string]any{"z": 1, "a": map[string]any{"t": "<&>"}}
+	if err := o.Check(given); err != nil {
+		t.Error(err)
+	}
+	var e Encoder
+	e.Open('{')
+	e.Key("model")
+	e.String("m")
+	for _, options := range []map[string]any{nil, {"body": given}} {
+		if err := (&Endpoint{Options: options}).WriteMembers(&e, o); err != nil {
+			t.Error(err)
+		}
+	}
+	e.Close('}')
+	if got := string(e.Bytes()); got != `{"model":"m","a":{"t":"<&>"},"z":1}` {
+		t.Errorf("got %s", got)
+	}
+	if err := (&Endpoint{Options: map[string]any{"body": map[string]any{"f": math.NaN()}}}).WriteMembers(&e, o); err == nil {
+		t.Error("a number without a JSON form was written")
 	}
 }

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"emend/engine/provider"
@@ -30,7 +29,7 @@ func (d *Dialect) Build(ep *provider.Endpoint, r *provider.Request) (*provider.W
 			return nil, err
 		}
 	}
-	if err := writeBody(&e, ep); err != nil {
+	if err := ep.WriteMembers(&e, optBody); err != nil {
 		return nil, err
 	}
 	e.Key("stream")
@@ -145,19 +144,5 @@ func (d *Dialect) writeSchema(e *provider.Encoder, ep *provider.Endpoint, s *pro
 	e.Raw(carried.Schema)
 	e.Close('}')
 	e.Close('}')
-	return nil
-}
-
-// writeBody adds the members of option body, sorted by name.
-func writeBody(e *provider.Encoder, ep *provider.Endpoint) error {
-	more, _ := ep.Options[optBody.Name].(map[string]any)
-	if len(more) == 0 {
-		return nil
-	}
-	raw, err := schemas.Marshal(more)
-	if err != nil {
-		return fmt.Errorf("options.body has no JSON form: %w", err)
-	}
-	e.Raw(raw[1 : len(raw)-1])
 	return nil
 }

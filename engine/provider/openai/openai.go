@@ -5,16 +5,7 @@
 // envelope, a refusal or a filter, and says by name which field was at fault.
 package openai
 
-import (
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
-	"emend/engine/provider"
-	"emend/schemas"
-)
+import "emend/engine/provider"
 
 // Options of the dialect.
 var (
@@ -30,8 +21,7 @@ var (
 		Doc: "what an answer in an array of text parts is: a malformed reply, or the parts joined"}
 	optDeveloper = provider.Option{Name: "developer_role", Words: []string{"developer", "system"},
 		Doc: "the role word of developer messages; many compatible servers know only system"}
-	optBody = provider.Option{Name: "body", Check: checkBody,
-		Doc: "more members of the request body, such as {provider: {require_parameters: true}}; none that Emend sets itself"}
+	optBody = provider.Members("body", "more members of the request body, such as {provider: {require_parameters: true}}; none that Emend sets itself", reserved...)
 )
 
 // Options returns the options, in the order of the docs.
@@ -48,22 +38,6 @@ func CheckOptions(given map[string]any) error {
 var reserved = []string{"model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop",
 	"frequency_penalty", "presence_penalty", "reasoning_effort", "response_format", "stream", "stream_options", "n",
 	"prompt_cache_key", "session_id", "safety_identifier", "user", "tools", "tool_choice", "functions", "function_call"}
-
-func checkBody(v any) error {
-	m, ok := v.(map[string]any)
-	if !ok {
-		return errors.New("must be an object of request members")
-	}
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		if slices.Contains(reserved, name) {
-			return fmt.Errorf("%s is a member that Emend sets itself or cannot read the answer to", name)
-		}
-	}
-	if _, err := schemas.Marshal(m); err != nil {
-		return fmt.Errorf("has no JSON form: %s", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return nil
-}
 
 // Dialect is the OpenAI chat dialect. Make it with New.
 type Dialect struct{}
