@@ -33,6 +33,10 @@ func pairings() []pairing {
 		{"submitted", reflect.TypeFor[Submitted](), ServiceSchema(), "submitted"},
 		{"progress", reflect.TypeFor[Progress](), ServiceSchema(), "progress"},
 		{"cancel_reply", reflect.TypeFor[CancelReply](), ServiceSchema(), "cancel_reply"},
+		{"review_query", reflect.TypeFor[ReviewQuery](), ServiceSchema(), "review_query"},
+		{"review_list", reflect.TypeFor[ReviewList](), ServiceSchema(), "review_list"},
+		{"review_detail", reflect.TypeFor[ReviewDetail](), ServiceSchema(), "review_detail"},
+		{"decision", reflect.TypeFor[Decision](), ServiceSchema(), "decision"},
 	}
 }
 
@@ -56,10 +60,19 @@ func (p pairing) compile(t testing.TB) *jsonschema.Schema {
 	}
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource("mem:doc", v); err != nil {
+	if err := c.AddResource("mem:///doc", v); err != nil {
 		t.Fatal(err)
 	}
-	url := "mem:doc"
+	for name, raw := range map[string][]byte{"request.schema.json": RequestSchema(), "result.schema.json": ResultSchema()} {
+		other, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.AddResource("mem:///"+name, other); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := "mem:///doc"
 	if p.at != "" {
 		url += "#/$defs/" + p.at
 	}
@@ -70,15 +83,23 @@ func (p pairing) compile(t testing.TB) *jsonschema.Schema {
 	return s
 }
 
-// deref follows a $ref, and takes the branch of an anyOf that is not null.
-func deref(doc, n node) node {
+// deref follows a $ref, also into another document, which it returns too, and takes the branch of an anyOf that is not null.
+func deref(doc, n node) (node, node) {
 	if ref, ok := n["$ref"].(string); ok {
+		if file, name, other := strings.Cut(ref, "#/$defs/"); other && file != "" {
+			var elsewhere node
+			raw := map[string][]byte{"request.schema.json": RequestSchema(), "result.schema.json": ResultSchema()}[file]
+			if err := json.Unmarshal(raw, &elsewhere); err != nil {
+				panic(file + ": " + err.Error())
+			}
+			return deref(elsewhere, elsewhere["$defs"].(node)[name].(node))
+		}
 		return deref(doc, doc["$defs"].(node)[strings.TrimPrefix(ref, "#/$defs/")].(node))
 	}
 	if any, ok := n["anyOf"].([]any); ok && len(any) == 2 && any[1].(node)["type"] == "null" {
 		return deref(doc, any[0].(node))
 	}
-	return n
+	return doc, n
 }
 
 // jsonType is the type that a schema allows beside null; "" is any.
@@ -118,7 +139,7 @@ func TestTypesAndSchemasAgree(t *testing.T) {
 
 func agree(t *testing.T, path string, typ reflect.Type, doc, n node) {
 	t.Helper()
-	n = deref(doc, n)
+	doc, n = deref(doc, n)
 	if typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
@@ -193,6 +214,10 @@ func TestWordsAgree(t *testing.T) {
 		{EventSchema(), "properties kind", EventKinds},
 		{EventSchema(), "properties generation_kind", []string{GenerationInitial, GenerationRepair}},
 		{ServiceSchema(), "$defs progress properties state", []string{StateQueued, StateRunning, StateWaiting, StateInReview, StateNotFound}},
+		{ServiceSchema(), "$defs decision properties decision", []string{DecisionApprove, DecisionReject, DecisionEdit}},
+		{ResultSchema(), "$defs review properties decision", []string{DecisionApprove, DecisionReject, DecisionEdit}},
+		{ResultSchema(), "$defs validator properties outcome", []string{VoteApproved, VoteRejected, VoteFailed, VoteSkipped}},
+		{ResultSchema(), "$defs validation properties rules", []string{RulesPassed, RulesFailed, RulesSkipped}},
 		{ServiceSchema(), "$defs cancel_reply properties status", append(statuses, CancelNotFound)},
 	} {
 		var n node

@@ -107,6 +107,7 @@ func TestAddressesAreThoseOfSubjects(t *testing.T) {
 		"run": n.Run("{backend}", "{queue}", "{id}"), "result": n.Result("{queue}", "{id}"), "event": n.Event("{queue}", "{id}", "{kind}"),
 		"dead": n.Dead("{queue}", "{id}"), "ask": n.Ask("{backend}", "{queue}"), "submit": n.Submit("{backend}", "{queue}"),
 		"get": n.Get(), "cancel": n.Cancel(), "reply": "",
+		"reviews": n.Reviews("{queue}"), "decide": n.Decide("{queue}"),
 	}
 	doc := asyncAPI(t)
 	channels := within(t, doc, "channels")

@@ -50,6 +50,18 @@ func DecodeRequest(body []byte) (Request, error) { return decode[Request](body) 
 // DecodeRunRef reads the body of a request to emend.get or emend.cancel, as strictly as DecodeRequest.
 func DecodeRunRef(body []byte) (RunRef, error) { return decode[RunRef](body) }
 
+// DecodeReviewQuery decodes the body of reviews; an empty one asks for a list. Errors are as of DecodeRequest.
+func DecodeReviewQuery(body []byte) (ReviewQuery, error) {
+	if len(body) == 0 {
+		return ReviewQuery{}, nil
+	}
+	return decode[ReviewQuery](body)
+}
+
+// DecodeDecision decodes the body of decide; errors are as of DecodeRequest. Whether it makes sense is for whoever
+// decides to say.
+func DecodeDecision(body []byte) (Decision, error) { return decode[Decision](body) }
+
 // Fingerprint ties a result to its request: the hex SHA-256 of the backend, a zero byte and the body.
 func Fingerprint(backend string, body []byte) string {
 	h := sha256.New()

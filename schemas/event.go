@@ -16,13 +16,15 @@ const (
 	EventRetry          = "retry"
 	EventValidation     = "validation"
 	EventRepair         = "repair"
+	EventValidator      = "validator"
 	EventWaiting        = "waiting"
+	EventEscalated      = "escalated"
 	EventSuperseded     = "superseded"
 	EventFinished       = "finished"
 )
 
 // EventKinds lists every kind, in the order in which a run can show them.
-var EventKinds = []string{EventStarted, EventAttemptStarted, EventAttempt, EventRetry, EventValidation, EventRepair, EventWaiting, EventSuperseded, EventFinished}
+var EventKinds = []string{EventStarted, EventAttemptStarted, EventAttempt, EventRetry, EventValidation, EventRepair, EventValidator, EventWaiting, EventEscalated, EventSuperseded, EventFinished}
 
 // Event tells one step of a run: metadata only, never content, credentials or provider text. An attempt carries its
 // own waits and usage, finished and superseded carry totals: never add totals to parts.
@@ -45,19 +47,28 @@ type Event struct {
 	Generation     int    `json:"generation,omitempty"`
 	GenerationKind string `json:"generation_kind,omitempty"`
 	Attempt        int    `json:"attempt,omitempty"`
-	// Outcome is completed, an error category, a class of a verdict, or in finished the status.
+	// Validator is the judge whose call or vote this is; model and backend are then the judge's.
+	Validator string `json:"validator,omitempty"`
+	// Outcome is completed, an error category, a class of a verdict, a validator's vote, the sink of an escalation, or in
+	// finished the status.
 	Outcome string `json:"outcome,omitempty"`
 	// Category is the error category of a finished run that failed.
 	Category string `json:"category,omitempty"`
 	// Status is the provider's HTTP status.
 	Status int `json:"status,omitempty"`
 	// Cause says why a run waits: a status, a category, draining.
-	Cause      string         `json:"cause,omitempty"`
-	Findings   []EventFinding `json:"findings,omitempty"`
-	WaitMS     *int64         `json:"wait_ms,omitempty"`
-	DurationMS *int64         `json:"duration_ms,omitempty"`
-	Usage      *Tokens        `json:"usage,omitempty"`
-	Totals     *Totals        `json:"totals,omitempty"`
+	Cause    string         `json:"cause,omitempty"`
+	Findings []EventFinding `json:"findings,omitempty"`
+	// Mended is unwrap or syntax when the candidate was mended locally; Changed are places, as in findings, that a
+	// targeted correction changed though it was not asked to.
+	Mended  string   `json:"mended,omitempty"`
+	Changed []string `json:"changed,omitempty"`
+	// Codes are a judge's reason codes, only with audit: full.
+	Codes      []string `json:"codes,omitempty"`
+	WaitMS     *int64   `json:"wait_ms,omitempty"`
+	DurationMS *int64   `json:"duration_ms,omitempty"`
+	Usage      *Tokens  `json:"usage,omitempty"`
+	Totals     *Totals  `json:"totals,omitempty"`
 }
 
 // EventFinding is a finding without content: a key that the schema does not name is shown as "*".
@@ -65,11 +76,15 @@ type EventFinding struct {
 	Pointer  string          `json:"pointer"`
 	Keyword  string          `json:"keyword"`
 	Expected json.RawMessage `json:"expected,omitempty"`
+	// Value is the offending value, bounded, only with audit: full.
+	Value json.RawMessage `json:"value,omitempty"`
 }
 
 // Totals of one run, in finished and superseded.
 type Totals struct {
-	Counts   Counts `json:"counts"`
-	Usage    *Usage `json:"usage,omitempty"`
-	TimingMS Timing `json:"timing_ms"`
+	Counts Counts `json:"counts"`
+	Usage  *Usage `json:"usage,omitempty"`
+	// ValidatorUsage sums the calls of validators, apart from Usage.
+	ValidatorUsage *Usage `json:"validator_usage,omitempty"`
+	TimingMS       Timing `json:"timing_ms"`
 }

@@ -150,7 +150,8 @@ func generate(rt *rapid.T, doc, n node) any {
 		}
 	}
 	if _, ok := n["$ref"]; ok {
-		return generate(rt, doc, deref(doc, n))
+		in, n := deref(doc, n)
+		return generate(rt, in, n)
 	}
 	if branches, ok := n["anyOf"].([]any); ok {
 		return generate(rt, doc, rapid.SampledFrom(branches).Draw(rt, "branch").(node))
@@ -223,7 +224,7 @@ func scalar(rt *rapid.T, kind string, n node) any {
 
 // fill sets every field of a Go value to one that its schema allows.
 func fill(rt *rapid.T, v reflect.Value, doc, n node) {
-	n = deref(doc, n)
+	doc, n = deref(doc, n)
 	switch {
 	case v.Type() == rawType:
 		v.SetBytes([]byte(free.Draw(rt, "free")))

@@ -89,6 +89,27 @@ type Output struct {
 	RepairAttempts int `json:"repair_attempts,omitempty"`
 	// DuplicateKeys is reject (default) or last_wins.
 	DuplicateKeys string `json:"duplicate_keys,omitempty"`
-	// OnExhausted is return (default) or fail.
+	// OnExhausted is return (default), escalate or fail.
 	OnExhausted string `json:"on_exhausted,omitempty"`
+	// Repair says how corrections are made; nil leaves all of its defaults.
+	Repair *Repair `json:"repair,omitempty"`
+}
+
+// Repair says how a contract corrects an answer that breaks it (design section 9). An empty field has the default,
+// which is the first of its words.
+type Repair struct {
+	// Style is auto, conversation or targeted.
+	Style string `json:"style,omitempty" yaml:"style"`
+	// Local is none, unwrap or syntax: what is mended without a call.
+	Local string `json:"local,omitempty" yaml:"local"`
+	// Candidate is assistant or received_block: where a corrective call shows the answer.
+	Candidate string `json:"candidate,omitempty" yaml:"candidate"`
+	// OnShape is repair or regenerate, for an answer of another shape; MissingPath parent or regenerate, for a path that
+	// the answer does not have.
+	OnShape     string `json:"on_shape,omitempty" yaml:"on_shape"`
+	MissingPath string `json:"missing_path,omitempty" yaml:"missing_path"`
+	// Preserve is report, enforce or none: what happens when a targeted correction changed anything else.
+	Preserve string `json:"preserve,omitempty" yaml:"preserve"`
+	// MaxTargets bounds the places of one targeted correction, 1 to 8; 0 is 8.
+	MaxTargets int `json:"max_targets,omitempty" yaml:"max_targets"`
 }

@@ -1,6 +1,9 @@
 package schemas
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Statuses of a result (design section 4).
 const (
@@ -48,10 +51,14 @@ type Result struct {
 	OutputText *string     `json:"output_text,omitempty"`
 	Validation *Validation `json:"validation,omitempty"`
 	// Usage is absent from failed runs: see the finished event.
-	Usage  *Usage `json:"usage,omitempty"`
-	Error  *Error `json:"error,omitempty"`
-	Counts Counts `json:"counts"`
-	Source Source `json:"source"`
+	Usage *Usage `json:"usage,omitempty"`
+	// ValidatorUsage sums the calls of all validators, apart from Usage.
+	ValidatorUsage *Usage `json:"validator_usage,omitempty"`
+	// Review says who decided a run that went to people, and how.
+	Review *Review `json:"review,omitempty"`
+	Error  *Error  `json:"error,omitempty"`
+	Counts Counts  `json:"counts"`
+	Source Source  `json:"source"`
 	// Attempts are the calls by kind and outcome, without content.
 	Attempts []Attempt         `json:"attempts"`
 	TimingMS Timing            `json:"timing_ms"`
@@ -65,7 +72,7 @@ type Validation struct {
 	Mode  string `json:"mode"`
 	Valid bool   `json:"valid"`
 	// Class is ok, or why the text is no valid candidate: empty_output, not_json, multiple_json, duplicate_key,
-	// invalid_utf8, lone_surrogate, number_out_of_range, too_deep, schema_invalid.
+	// invalid_utf8, lone_surrogate, number_out_of_range, too_deep, schema_invalid, rule_failed, not_preserved.
 	Class string `json:"class"`
 	// RepairAttempts counts the corrective calls that were started.
 	RepairAttempts int `json:"repair_attempts"`
@@ -77,6 +84,66 @@ type Validation struct {
 	// NextCorrection is the user message that a further corrective call would have carried, when the final candidate
 	// is invalid: a caller that owns the loop can send it.
 	NextCorrection string `json:"next_correction,omitempty"`
+	// Mended is unwrap or syntax when the value was mended locally, without a call, from the text that the model wrote.
+	Mended string `json:"mended,omitempty"`
+	// Rules is passed, failed or skipped (some could not apply, none failed); "" without rules.
+	Rules string `json:"rules,omitempty"`
+	// Changed are pointers of places that targeted corrections changed though they were not asked to.
+	Changed []string `json:"changed,omitempty"`
+	// Validators are the votes on the final candidate, in configured order.
+	Validators []Validator `json:"validators"`
+}
+
+// Words of Validation.Rules.
+const (
+	RulesPassed  = "passed"
+	RulesFailed  = "failed"
+	RulesSkipped = "skipped"
+)
+
+// Outcomes of a validator (seed 004).
+const (
+	VoteApproved = "approved"
+	VoteRejected = "rejected"
+	VoteFailed   = "failed"
+	VoteSkipped  = "skipped"
+)
+
+// Validator is one validator's vote on a candidate.
+type Validator struct {
+	// Name is the judge's prompt as id@version.
+	Name string `json:"name"`
+	// Outcome is approved, rejected, failed (it came to no decision) or skipped (it could not be asked).
+	Outcome string   `json:"outcome"`
+	Reasons []Reason `json:"reasons,omitempty"`
+	// Cause says in Emend's words why there is no decision: an error category.
+	Cause string `json:"cause,omitempty"`
+	// Calls are the provider calls that the vote took.
+	Calls int `json:"calls"`
+}
+
+// Reason is why a judge rejects.
+type Reason struct {
+	// Code has at most 64 characters of [a-z0-9_].
+	Code string `json:"code"`
+	// Guidance is the judge's own text for whoever corrects.
+	Guidance string `json:"guidance,omitempty"`
+}
+
+// Decisions of a review.
+const (
+	DecisionApprove = "approve"
+	DecisionReject  = "reject"
+	DecisionEdit    = "edit"
+)
+
+// Review is a person's decision on a run.
+type Review struct {
+	// Decision is approve, reject or edit.
+	Decision string    `json:"decision"`
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+	Note     string    `json:"note,omitempty"`
 }
 
 // Error says why a run has no output.
@@ -108,6 +175,8 @@ type Counts struct {
 	// Repairs are the corrective generations started.
 	Repairs     int `json:"repairs"`
 	Corrections int `json:"corrections"`
+	// ValidatorCalls is the number of provider calls that validators started; none of them is in Calls.
+	ValidatorCalls int `json:"validator_calls,omitempty"`
 	// Executions is how often a worker took the run up.
 	Executions int `json:"executions"`
 }

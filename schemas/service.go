@@ -1,5 +1,10 @@
 package schemas
 
+import (
+	"encoding/json"
+	"time"
+)
+
 // RunRef names a run in requests to emend.get and emend.cancel.
 type RunRef struct {
 	Queue string `json:"queue"`
@@ -44,4 +49,55 @@ type CancelReply struct {
 	// Cancelled says that this call settled the run as cancelled; else Status is how it had ended, or not_found.
 	Cancelled bool   `json:"cancelled"`
 	Status    string `json:"status"`
+}
+
+// ReviewQuery asks the reviews of a queue: a list, or one run when ID is given.
+type ReviewQuery struct {
+	ID string `json:"id,omitempty"`
+	// After continues a list behind the entry with this sequence; Limit bounds it, 0 is 100, at most 1000.
+	After uint64 `json:"after,omitempty"`
+	Limit int    `json:"limit,omitempty"`
+}
+
+// ReviewEntry is one run that waits for a person.
+type ReviewEntry struct {
+	Queue string `json:"queue"`
+	ID    string `json:"id"`
+	// Seq binds a decision to what the reviewer saw.
+	Seq      uint64    `json:"seq"`
+	Prompt   string    `json:"prompt,omitempty"`
+	Class    string    `json:"class"`
+	Findings int       `json:"findings"`
+	Since    time.Time `json:"since"`
+}
+
+// ReviewList is the answer of reviews without an ID, oldest first.
+type ReviewList struct {
+	Reviews []ReviewEntry `json:"reviews"`
+	// More says that the list goes on behind its last entry.
+	More bool `json:"more,omitempty"`
+}
+
+// ReviewDetail is the answer of reviews for one run: all that a person needs to decide, content included.
+type ReviewDetail struct {
+	ReviewEntry
+	// Messages is the conversation that the candidate answers.
+	Messages  []Message       `json:"messages"`
+	Mode      string          `json:"mode"`
+	Schema    json.RawMessage `json:"schema,omitempty"`
+	Candidate string          `json:"candidate"`
+	Verdict   *Validation     `json:"verdict"`
+}
+
+// Decision is a person's word on a run: the body of decide.
+type Decision struct {
+	ID string `json:"id"`
+	// Seq is the entry that was seen; 0 decides whatever is there.
+	Seq uint64 `json:"seq,omitempty"`
+	// Decision is approve, reject or edit; an edit brings Output, or OutputText for a text contract.
+	Decision   string          `json:"decision"`
+	By         string          `json:"by"`
+	Note       string          `json:"note,omitempty"`
+	Output     json.RawMessage `json:"output,omitempty"`
+	OutputText *string         `json:"output_text,omitempty"`
 }

@@ -14,6 +14,8 @@ type form struct {
 	parse  func(s string) ([]string, error)
 }
 
+func single(a string, err error) ([]string, error) { return []string{a}, err }
+
 func pair(a, b string, err error) ([]string, error) { return []string{a, b}, err }
 
 func triple(a, b, c string, err error) ([]string, error) { return []string{a, b, c}, err }
@@ -29,6 +31,8 @@ func forms(n Names) []form {
 		{"control", 5, func(p []string) string { return n.Control(p[1], p[2]) }, func(s string) ([]string, error) { return pair(n.ParseControl(s)) }},
 		{"ask", 4, func(p []string) string { return n.Ask(p[0], p[1]) }, func(s string) ([]string, error) { return pair(n.ParseAsk(s)) }},
 		{"submit", 4, func(p []string) string { return n.Submit(p[0], p[1]) }, func(s string) ([]string, error) { return pair(n.ParseSubmit(s)) }},
+		{"reviews", 3, func(p []string) string { return n.Reviews(p[1]) }, func(s string) ([]string, error) { return single(n.ParseReviews(s)) }},
+		{"decide", 3, func(p []string) string { return n.Decide(p[1]) }, func(s string) ([]string, error) { return single(n.ParseDecide(s)) }},
 		{"durable", 1, func(p []string) string { return n.Durable(p[0], p[1]) }, func(s string) ([]string, error) { return pair(n.ParseDurable(s)) }},
 		{"state key", 2, func(p []string) string { return n.StateKey(p[1], p[2]) }, func(s string) ([]string, error) { return pair(n.ParseStateKey(s)) }},
 	}
@@ -37,6 +41,7 @@ func forms(n Names) []form {
 // uses says which of (backend, queue, id, kind) a form returns.
 var uses = map[string][]int{
 	"run": {0, 1, 2}, "event": {1, 2, 3}, "result": {1, 2}, "dead": {1, 2}, "review": {1, 2}, "control": {1, 2},
+	"reviews": {1}, "decide": {1},
 	"ask": {0, 1}, "submit": {0, 1}, "durable": {0, 1}, "state key": {1, 2},
 }
 

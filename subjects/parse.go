@@ -61,6 +61,27 @@ func (n Names) ParseSubmit(subject string) (backend, queue string, err error) {
 	return n.parseBackendQueue(subject, kindSubmit)
 }
 
+// ParseReviews reads a subject of the service reviews.
+func (n Names) ParseReviews(subject string) (queue string, err error) {
+	return n.parseQueue(subject, kindReviews)
+}
+
+// ParseDecide reads a subject of the service decide.
+func (n Names) ParseDecide(subject string) (queue string, err error) {
+	return n.parseQueue(subject, kindDecide)
+}
+
+func (n Names) parseQueue(subject, kind string) (string, error) {
+	t, err := n.split(subject, kind, 1)
+	if err != nil {
+		return "", err
+	}
+	if err := checkName("queue", t[0]); err != nil {
+		return "", err
+	}
+	return t[0], nil
+}
+
 func (n Names) parseBackendQueue(subject, kind string) (backend, queue string, err error) {
 	t, err := n.split(subject, kind, 2)
 	if err != nil {

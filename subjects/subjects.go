@@ -48,6 +48,8 @@ const (
 	kindCancel  = "cancel"
 	kindControl = "control"
 	kindProbe   = "probe"
+	kindReviews = "reviews"
+	kindDecide  = "decide"
 )
 
 func (n Names) join(tokens ...string) string { return n.space + "." + strings.Join(tokens, ".") }
@@ -105,6 +107,18 @@ func (n Names) Get() string { return n.join(kindGet) }
 
 // Cancel is the service that stops a run.
 func (n Names) Cancel() string { return n.join(kindCancel) }
+
+// Reviews is the service that lists and shows the runs of a queue that wait for a person.
+func (n Names) Reviews(queue string) string { return n.join(kindReviews, queue) }
+
+// AllReviewQueries covers every queue.
+func (n Names) AllReviewQueries() string { return n.join(kindReviews, "*") }
+
+// Decide is the service that takes a person's decision on a run of a queue.
+func (n Names) Decide(queue string) string { return n.join(kindDecide, queue) }
+
+// AllDecisions covers every queue.
+func (n Names) AllDecisions() string { return n.join(kindDecide, "*") }
 
 // Control is where workers hear that a run was cancelled.
 func (n Names) Control(queue, id string) string { return n.join(kindControl, kindCancel, queue, id) }
