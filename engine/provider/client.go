@@ -88,6 +88,7 @@ func (c *Client) Do(ctx context.Context, ep *Endpoint, req *Request) (*Response,
 	if err != nil {
 		return nil, k.scrub(err)
 	}
+	reply.Asked = wire.Asked
 	resp, err := ep.Dialect.Read(ep, reply)
 	if err != nil || resp == nil {
 		return nil, k.scrub(k.annotate(err, reply, c.now()))

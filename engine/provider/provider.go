@@ -23,6 +23,8 @@ type Request struct {
 	Schema *Schema
 	// Session is carried where the dialect knows sessions.
 	Session string
+	// Fallback asks for the schema in the dialect's second native form, after an Error with Fallback set.
+	Fallback bool
 }
 
 // Schema is a JSON Schema that goes to the provider byte for byte.
@@ -45,6 +47,9 @@ type Response struct {
 	Text string
 	// Finish is one of the Finish constants, ProviderFinish the provider's own word; both may be "".
 	Finish, ProviderFinish string
+	// Arguments says that Text is the arguments of a forced tool, byte for byte: findings in it are named
+	// "arguments.location" (issue 3, item 2).
+	Arguments bool
 	// Model as the provider reports it.
 	Model string
 	// Tokens is nil when nothing was reported.
@@ -68,6 +73,17 @@ type Wire struct {
 	Body   []byte
 	// KeyHeader carries the key if the endpoint names no header; "" means "Authorization: Bearer KEY".
 	KeyHeader string
+	Asked
+}
+
+// Asked is what Read must know of the request that a reply answers: the client copies it from the Wire to the Reply.
+type Asked struct {
+	// Tool is the name of the tool that the request forces; only its arguments are a candidate. "" forces none.
+	Tool string
+	// Native says that a schema went out, so that a refusal may be about it.
+	Native bool
+	// Fallback says that the endpoint allows a second native form, and that this request is not in it yet.
+	Fallback bool
 }
 
 // Reply is what came back, whole and bounded.
@@ -75,6 +91,7 @@ type Reply struct {
 	Status int
 	Header http.Header
 	Body   []byte
+	Asked
 }
 
 // Endpoint is a backend as the client needs it. It is not changed after it is made.
@@ -135,6 +152,13 @@ type Error struct {
 	// Account says that the fault is the backend's or the account's, not this request's: bad key, forbidden, unknown
 	// model, exhausted quota. The gate closes on it.
 	Account bool
+	// Schema says that the provider refused the request's schema. Keyword is the keyword that it named, "" if it named
+	// none that JSON Schema knows.
+	Schema  bool
+	Keyword string
+	// Fallback says that the schema is refused in the form in which it went out, and that the request is worth one more
+	// attempt with Request.Fallback (design section 9, native_fallback). The error is permanent for the request as it was.
+	Fallback bool
 	// NotSent says that the request provably never left: refused, unresolved, no TLS.
 	NotSent bool
 	// Tokens reported although the call failed.

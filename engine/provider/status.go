@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -87,8 +86,12 @@ func StatusError(r *Reply) *Error {
 	}
 	e.Permanent, e.Account = v.permanent || r.Status == 400, v.account
 	e.Reason = v.reason
-	if param, _ := fault.Get("param").Text(); r.Status == 400 && !known && param != "" && Code(param) != "" {
-		e.Reason = fmt.Sprintf("the provider refused %s", param)
+	param, _ := fault.Get("param").Text()
+	switch refused := r.Status == 400 || r.Status == 422; {
+	case refused && !known && r.Native && AboutSchema(e.Detail+" "+param):
+		e.RefuseSchema(e.Detail)
+	case r.Status == 400 && !known && param != "" && Code(param) != "":
+		e.Reason = "the provider refused " + param
 	}
 	return e
 }

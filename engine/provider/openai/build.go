@@ -35,7 +35,7 @@ func (d *Dialect) Build(ep *provider.Endpoint, r *provider.Request) (*provider.W
 	e.Key("stream")
 	e.Bool(false)
 	e.Close('}')
-	return &provider.Wire{Path: "/chat/completions", Body: e.Bytes()}, nil
+	return &provider.Wire{Path: "/chat/completions", Body: e.Bytes(), Asked: provider.Asked{Native: r.Schema != nil}}, nil
 }
 
 func writeMessages(e *provider.Encoder, ep *provider.Endpoint, messages []schemas.Message) {

@@ -59,6 +59,7 @@ func (s Subject) statuses(t *testing.T) {
 			}
 		})
 	}
+	t.Run("schema refused by name", s.schemaRefused)
 	for name, body := range map[string]string{"html": "<html>planted", "empty": "", "broken": `{"error"`, "null": "null"} {
 		t.Run("unreadable 503 "+name, func(t *testing.T) {
 			client, ep := s.serve(t, Fixture{Status: 503, Body: body})
@@ -66,6 +67,26 @@ func (s Subject) statuses(t *testing.T) {
 				t.Errorf("got %+v", pe)
 			}
 		})
+	}
+}
+
+// schemaRefused: a 400 about the schema is typed, permanent, and names the keyword if the provider does. Without a schema
+// in the request it is any other 400.
+func (s Subject) schemaRefused(t *testing.T) {
+	client, ep := s.serve(t, Fixture{Status: 400, Body: s.Fault(400, "bad_request", "planted: the schema's 'minLength' is not supported")})
+	for _, sent := range []bool{true, false} {
+		req := request()
+		if sent {
+			req.Schema = &provider.Schema{Name: "answer", Bytes: []byte(`{"type":"object","properties":{"a":{"type":"string","minLength":3}},"required":["a"],"additionalProperties":false}`)}
+		}
+		_, err := client.Do(t.Context(), ep, req)
+		pe, ok := provider.AsError(err)
+		if !ok || pe.Kind != provider.KindStatus || !pe.Permanent || pe.Account || pe.Schema != sent || (pe.Keyword == "minLength") != sent {
+			t.Errorf("schema sent %v: got %+v", sent, err)
+		}
+		if strings.Contains(pe.Error(), "planted") || sent && !strings.Contains(pe.Error(), "minLength") {
+			t.Errorf("schema sent %v: %v", sent, pe)
+		}
 	}
 }
 
