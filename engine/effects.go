@@ -121,7 +121,7 @@ func (x *effects) request(s run.State, c run.Call) *GenerateRequest {
 	}
 	if c.N > 0 {
 		req.Messages = repair.Correct(p.Messages, []byte(s.Candidate.Text), s.Judged.Verdict(),
-			repair.Style{Mode: p.Output.Mode, N: c.N, M: c.M, Regenerate: c.Style == run.StyleRegenerate})
+			repair.Style{Mode: p.Output.Mode, N: c.N, M: c.M, Style: c.Style, Cut: s.Cut()})
 	}
 	return req
 }

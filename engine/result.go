@@ -93,8 +93,11 @@ func verdict(p *run.Plan, s run.State) *schemas.Validation {
 		v.Findings = append(v.Findings, schemas.Finding{Pointer: f.Pointer, Keyword: f.Keyword, Message: f.Message, Expected: f.Expected})
 	}
 	if !v.Valid {
-		v.NextCorrection = repair.Message([]byte(s.Candidate.Text), s.Judged.Verdict(),
-			repair.Style{Mode: p.Output.Mode, Regenerate: s.Cut()})
+		style := repair.Style{Mode: p.Output.Mode, Cut: s.Cut()}
+		if style.Cut {
+			style.Style = repair.StyleRegenerate
+		}
+		v.NextCorrection = repair.Message([]byte(s.Candidate.Text), s.Judged.Verdict(), style)
 	}
 	return v
 }

@@ -27,17 +27,25 @@ type Style struct {
 	Mode string
 	// N of M: which corrective call this is, and how many the budget allows. M is 0 when none is left.
 	N, M int
-	// Regenerate asks for the whole answer again, without showing the candidate: it was cut off.
-	Regenerate bool
+	// Style is StyleConversation, which "" means too, StyleTargeted or StyleRegenerate: a Choice's.
+	Style string
+	// Cut says of StyleRegenerate that the candidate was cut off; without it, its shape was wrong.
+	Cut bool
+	// Received sets the candidate into the message in place of the assistant's turn (candidate: received_block).
+	Received bool
+	// MaxTargets bounds the places that StyleTargeted names; 0 means DefaultMaxTargets.
+	MaxTargets int
+	// Arguments says that the candidate is the arguments of a tool call; paths are shown below it.
+	Arguments bool
 }
 
 // Correct returns the conversation of one corrective call: base, then the candidate as the assistant's turn unless it
-// is blank or Regenerate is set, then one user message. Nothing accumulates: every call starts from base again. Neither
+// is blank or the style is StyleRegenerate, then one user message. Nothing accumulates: every call starts from base again. Neither
 // base nor candidate is changed, and the result shares no backing array with base.
 func Correct(base []schemas.Message, candidate []byte, v contract.Verdict, s Style) []schemas.Message {
 	out := make([]schemas.Message, len(base), len(base)+2)
 	copy(out, base)
-	if !s.Regenerate && !blank(candidate) {
+	if s.Style != StyleRegenerate && !blank(candidate) {
 		out = append(out, schemas.Message{Role: schemas.RoleAssistant, Content: string(candidate)})
 	}
 	return append(out, schemas.Message{Role: schemas.RoleUser, Content: Message(candidate, v, s)})
@@ -61,7 +69,7 @@ func blank(candidate []byte) bool { return len(bytes.TrimSpace(candidate)) == 0 
 
 func opening(candidate []byte, s Style) string {
 	switch {
-	case s.Regenerate:
+	case s.Style == StyleRegenerate:
 		return "The previous answer was cut off before it was complete. It is not shown here."
 	case blank(candidate):
 		return "The previous answer was empty."
@@ -73,7 +81,7 @@ func rule(s Style) string {
 	switch {
 	case s.Mode == schemas.ModeBasic:
 		return "Answer the original request with a response that is not empty."
-	case s.Regenerate:
+	case s.Style == StyleRegenerate:
 		return "Answer the original request again from the beginning, completely and as briefly as it allows. " +
 			"Answer with JSON only, without Markdown fences or explanation."
 	}

@@ -128,7 +128,7 @@ func TestBoundaryDoesNotOccurInWhatItHolds(t *testing.T) {
 
 func TestCutAnswerIsNotShown(t *testing.T) {
 	s := style(1, 1)
-	s.Regenerate = true
+	s.Style, s.Cut = repair.StyleRegenerate, true
 	got := repair.Correct(base, []byte(`{"a":[1,2`), judge(t, `{}`, `{"a":[1,2`), s)
 	if len(got) != 3 || strings.Contains(got[2].Content, `{"a":[1,2`) || !strings.Contains(got[2].Content, "cut off") {
 		t.Errorf("conversation %+v", got)
