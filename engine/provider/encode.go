@@ -31,6 +31,12 @@ func (e *Encoder) Key(name string) {
 	e.buf = append(e.buf, ':')
 }
 
+// RawKey begins a member whose name is a JSON string already.
+func (e *Encoder) RawKey(name []byte) {
+	e.Raw(name)
+	e.buf = append(e.buf, ':')
+}
+
 // String writes text. Bytes that are not UTF-8 become U+FFFD, so that the body is JSON whatever a model wrote before.
 func (e *Encoder) String(s string) {
 	e.comma()

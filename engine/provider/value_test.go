@@ -152,10 +152,14 @@ func TestEncoder(t *testing.T) {
 	e.Raw([]byte(" {} "))
 	e.String("{[:")
 	e.Open('{')
+	e.RawKey([]byte(`"\u0063"`))
+	e.Int(1)
+	e.RawKey([]byte(`"d"`))
+	e.Int(2)
 	e.Close('}')
 	e.Close(']')
 	e.Close('}')
-	if got, want := string(e.Bytes()), `{"a":[],"b":[-1,1e+21,true, {} ,"{[:",{}]}`; got != want {
+	if got, want := string(e.Bytes()), `{"a":[],"b":[-1,1e+21,true, {} ,"{[:",{"\u0063":1,"d":2}]}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
