@@ -26,7 +26,7 @@ func Parts(raw json.RawMessage) ([]Part, error) {
 	}
 	var out []Part
 	for part := range content.Elements() {
-		p, err := readPart(part)
+		p, err := OnePart(part)
 		if err != nil {
 			return nil, fmt.Errorf("[%d]%w", len(out), err)
 		}
@@ -35,7 +35,8 @@ func Parts(raw json.RawMessage) ([]Part, error) {
 	return out, nil
 }
 
-func readPart(part Value) (Part, error) {
+// OnePart reads one element of a content array; see Parts.
+func OnePart(part Value) (Part, error) {
 	kind, _ := part.Get("type").Text()
 	switch kind {
 	case "text":

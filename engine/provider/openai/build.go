@@ -2,7 +2,6 @@ package openai
 
 import (
 	"errors"
-	"slices"
 
 	"emend/engine/provider"
 	"emend/schemas"
@@ -71,60 +70,30 @@ func writeCached(e *provider.Encoder, m schemas.Message) {
 	e.String("text")
 	e.Key("text")
 	e.String(m.Content)
-	e.Key("cache_control")
-	e.Open('{')
-	e.Key("type")
-	e.String("ephemeral")
-	e.Key("ttl")
-	e.String(m.Cache)
-	e.Close('}')
+	e.CacheControl(provider.CacheTTL(m.Cache))
 	e.Close('}')
 	e.Close(']')
 }
 
 func writeSettings(e *provider.Encoder, ep *provider.Endpoint, s schemas.Settings) {
-	writeFloat(e, "temperature", s.Temperature)
-	writeFloat(e, "top_p", s.TopP)
-	writeInt(e, ep.Word(optMaxTokens), s.MaxOutputTokens)
-	writeInt(e, "seed", s.Seed)
-	if s.Stop != nil {
-		e.Key("stop")
-		e.Open('[')
-		for _, word := range s.Stop {
-			e.String(word)
-		}
-		e.Close(']')
-	}
-	writeFloat(e, "frequency_penalty", s.FrequencyPenalty)
-	writeFloat(e, "presence_penalty", s.PresencePenalty)
+	e.FloatMember("temperature", s.Temperature)
+	e.FloatMember("top_p", s.TopP)
+	e.IntMember(ep.Word(optMaxTokens), s.MaxOutputTokens)
+	e.IntMember("seed", s.Seed)
+	e.TextsMember("stop", s.Stop)
+	e.FloatMember("frequency_penalty", s.FrequencyPenalty)
+	e.FloatMember("presence_penalty", s.PresencePenalty)
 	if s.ReasoningEffort != nil {
 		e.Key("reasoning_effort")
 		e.String(*s.ReasoningEffort)
 	}
 }
 
-func writeFloat(e *provider.Encoder, name string, f *float64) {
-	if f != nil {
-		e.Key(name)
-		e.Float(*f)
-	}
-}
-
-func writeInt(e *provider.Encoder, name string, n *int64) {
-	if n != nil {
-		e.Key(name)
-		e.Int(*n)
-	}
-}
-
 // writeSchema sends the schema's own bytes: their property order is generation order.
 func (d *Dialect) writeSchema(e *provider.Encoder, ep *provider.Endpoint, s *provider.Schema) error {
-	name := s.Name
-	if name == "" {
-		name = "output"
-	}
-	if provider.Code(name) == "" || slices.Contains([]byte(name), '.') {
-		return errors.New("the schema's name must have at most 64 characters of [A-Za-z0-9_-]")
+	name, err := s.WireName()
+	if err != nil {
+		return err
 	}
 	carried := carry(ep, s.Bytes)
 	if carried.Schema == nil {
