@@ -18,6 +18,8 @@ const Depth = 100
 type Place struct {
 	// At is its JSON pointer; "" is the root.
 	At string
+	// Keyword is the one of the schema around it under which it stands; "" for the root.
+	Keyword string
 	// Schema is an object, or a boolean where the draft allows one.
 	Schema provider.Value
 }
@@ -60,7 +62,7 @@ func Write(schema []byte, edit func(Place) Edit) (json.RawMessage, bool) {
 	}
 	w := writer{edit: edit}
 	w.enc.Grow(len(schema))
-	w.schema("", root, 0)
+	w.schema("", "", root, 0)
 	return w.enc.Bytes(), !w.deep
 }
 
@@ -70,13 +72,13 @@ type writer struct {
 	deep bool
 }
 
-func (w *writer) schema(at string, s provider.Value, depth int) {
+func (w *writer) schema(at, keyword string, s provider.Value, depth int) {
 	if depth > Depth {
 		w.deep = true
 		w.enc.Raw(s.Raw())
 		return
 	}
-	e := w.edit(Place{At: at, Schema: s})
+	e := w.edit(Place{At: at, Keyword: keyword, Schema: s})
 	switch {
 	case e.Whole != "":
 		w.enc.Raw([]byte(e.Whole))
@@ -113,31 +115,31 @@ func (w *writer) value(at, name string, value provider.Value, f Fate, depth int)
 	at = provider.Pointer(at, name)
 	switch {
 	case slices.Contains(named, name) && value.Kind() == provider.Object:
-		w.named(at, value, depth)
+		w.named(at, name, value, depth)
 	case slices.Contains(listed, name) && value.Kind() == provider.Array:
-		w.listed(at, value, depth)
+		w.listed(at, name, value, depth)
 	case slices.Contains(single, name) && value.Kind() != provider.Array:
-		w.schema(at, value, depth+1)
+		w.schema(at, name, value, depth+1)
 	default:
 		w.enc.Raw(value.Raw())
 	}
 }
 
-func (w *writer) named(at string, value provider.Value, depth int) {
+func (w *writer) named(at, keyword string, value provider.Value, depth int) {
 	w.enc.Open('{')
 	for key, sub := range value.Members() {
 		name, _ := key.Text()
 		w.enc.RawKey(key.Raw())
-		w.schema(provider.Pointer(at, name), sub, depth+1)
+		w.schema(provider.Pointer(at, name), keyword, sub, depth+1)
 	}
 	w.enc.Close('}')
 }
 
-func (w *writer) listed(at string, value provider.Value, depth int) {
+func (w *writer) listed(at, keyword string, value provider.Value, depth int) {
 	w.enc.Open('[')
 	n := 0
 	for sub := range value.Elements() {
-		w.schema(fmt.Sprintf("%s/%d", at, n), sub, depth+1)
+		w.schema(fmt.Sprintf("%s/%d", at, n), keyword, sub, depth+1)
 		n++
 	}
 	w.enc.Close(']')

@@ -22,11 +22,12 @@ func TestWriteKeepsOrderAndBytes(t *testing.T) {
 func TestWriteAsksInDocumentOrder(t *testing.T) {
 	const schema = `{"items":[true,{"not":{}}],"properties":{"a/b":{"items":false,"additionalProperties":{"if":{},"then":{}}}},
 		"anyOf":[{"contains":{}}],"$defs":{"d":{"prefixItems":[{}],"dependentSchemas":{"x":{}}}},"enum":[{"items":{}}],"required":[{}],"allOf":{"a":{}}}`
-	want := []string{"", "/items/0", "/items/1", "/items/1/not", "/properties/a~1b", "/properties/a~1b/items", "/properties/a~1b/additionalProperties",
-		"/properties/a~1b/additionalProperties/if", "/properties/a~1b/additionalProperties/then", "/anyOf/0", "/anyOf/0/contains", "/$defs/d",
-		"/$defs/d/prefixItems/0", "/$defs/d/dependentSchemas/x"}
+	want := []string{" ", "/items/0 items", "/items/1 items", "/items/1/not not", "/properties/a~1b properties", "/properties/a~1b/items items",
+		"/properties/a~1b/additionalProperties additionalProperties", "/properties/a~1b/additionalProperties/if if",
+		"/properties/a~1b/additionalProperties/then then", "/anyOf/0 anyOf", "/anyOf/0/contains contains", "/$defs/d $defs",
+		"/$defs/d/prefixItems/0 prefixItems", "/$defs/d/dependentSchemas/x dependentSchemas"}
 	var asked []string
-	got, ok := Write([]byte(schema), func(p Place) Edit { asked = append(asked, p.At); return Edit{} })
+	got, ok := Write([]byte(schema), func(p Place) Edit { asked = append(asked, p.At+" "+p.Keyword); return Edit{} })
 	if !ok || !slices.Equal(asked, want) || !json.Valid(got) {
 		t.Errorf("asked %q\nwant  %q", asked, want)
 	}
