@@ -11,7 +11,7 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	if got := strings.Join(Names(), " "); got != "openai scripted" {
+	if got := strings.Join(Names(), " "); got != "openai gemini scripted" {
 		t.Errorf("dialects %s", got)
 	}
 	for _, name := range Names() {
@@ -26,11 +26,16 @@ func TestTable(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "dialect "+name+" has no such option") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := e.CheckOptions(map[string]any{"session": "none"}); err != nil {
-			t.Errorf("%s: %v", name, err)
+		for _, o := range e.Options() {
+			if o.Words == nil {
+				continue
+			}
+			if err := e.CheckOptions(map[string]any{o.Name: o.Words[0]}); err != nil {
+				t.Errorf("%s: the default of %s is refused: %v", name, o.Name, err)
+			}
 		}
 	}
-	if _, err := Lookup("opanai"); err == nil || !strings.Contains(err.Error(), "one of openai, scripted") {
+	if _, err := Lookup("opanai"); err == nil || !strings.Contains(err.Error(), "one of openai, gemini, scripted") {
 		t.Errorf("got %v", err)
 	}
 }
