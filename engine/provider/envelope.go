@@ -16,6 +16,24 @@ func Malformed(r *Reply, tokens *schemas.Tokens, reason string) *Error {
 	return &Error{Kind: KindMalformed, Status: r.Status, Reason: reason, Tokens: tokens, Detail: faultText(Value{}, r.Body)}
 }
 
+// Faulty is a 2xx that carries an error in a field: the error's code is named, its text is detail.
+func Faulty(r *Reply, tokens *schemas.Tokens, field string, fault Value) *Error {
+	bad := Malformed(r, tokens, "a 2xx reply whose "+field+" is set")
+	if bad.Code = FaultCode(fault); bad.Code != "" {
+		bad.Reason += " (" + bad.Code + ")"
+	}
+	return bad
+}
+
+// StopWord returns the provider's own word for why it stopped, "" if it gave none; one that is no word is not repeated.
+func StopWord(v Value) string {
+	word, _ := v.Text()
+	if word != "" && Code(word) == "" {
+		return FinishOther
+	}
+	return word
+}
+
 // Envelope returns the JSON object of a 2xx, or a *Error that says what came instead: nothing, an event stream, HTML,
 // broken JSON, another JSON value.
 func Envelope(r *Reply) (Value, *Error) {

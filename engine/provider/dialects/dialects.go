@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"emend/engine/provider"
+	"emend/engine/provider/anthropic"
 	"emend/engine/provider/gemini"
 	"emend/engine/provider/openai"
 	"emend/engine/provider/scripted"
@@ -42,6 +43,8 @@ func (e Entry) CheckOptions(given map[string]any) error {
 var table = []Entry{
 	{Name: "openai", Doc: "OpenAI chat completions, and the many servers that speak them",
 		New: func() provider.Dialect { return openai.New() }, Options: openai.Options, Carry: openai.Carry},
+	{Name: "anthropic", Doc: "Anthropic's Messages API, and gateways that speak it",
+		New: func() provider.Dialect { return anthropic.New() }, Options: anthropic.Options, Carry: anthropic.Carry},
 	{Name: "gemini", Doc: "Google's generateContent, of the Gemini API and of Vertex AI",
 		New: func() provider.Dialect { return gemini.New() }, Options: gemini.Options, Carry: gemini.Carry},
 	{Name: "scripted", Doc: "a script of answers and faults in place of a model, without a network",

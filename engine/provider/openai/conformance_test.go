@@ -67,6 +67,8 @@ func fixtures() map[pt.Shape]pt.Fixture {
 		pt.UsagePartial:   completion(text, `"stop"`, `{"prompt_tokens":12,"completion_tokens":null}`),
 		pt.UsageFloats:    completion(text, `"stop"`, `{"prompt_tokens":12.0,"completion_tokens":7.5}`),
 		pt.UsageUnknown:   completion(text, `"stop"`, `{"prompt_tokens":12,"completion_tokens":7,"prompt_tokens_details":{"audio_tokens":0}}`),
+		pt.UsageCached:    completion(text, `"stop"`, `{"prompt_tokens":12,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":5}}`),
+		pt.UsageZero:      completion(text, `"stop"`, `{"prompt_tokens":0,"completion_tokens":0,"prompt_tokens_details":null}`),
 		pt.UsageOdd:       completion(text, `"stop"`, `{"prompt_tokens":"12","completion_tokens":-7,"x":[1],"planted text":3}`),
 		pt.ReasoningOnly:  named(completion(`"content":null,"reasoning_content":`+quote(pt.Text), `"stop"`, usage), content+"null", "reasoning_content is populated"),
 		pt.ToolCallsOnly: named(completion(`"content":null,"tool_calls":[{"id":"t1","type":"function","function":{"name":"save","arguments":"{\"text\":\"abc"}}]`,

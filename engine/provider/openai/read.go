@@ -48,7 +48,7 @@ func read(ep *provider.Endpoint, r *provider.Reply) (*provider.Response, *provid
 		provider.Field{Name: "usage", To: &usage}, provider.Field{Name: "error", To: &fault})
 	tokens := provider.Usage(usage, usageNames)
 	if fault.Filled() {
-		return nil, faulty(r, tokens, "error", fault)
+		return nil, provider.Faulty(r, tokens, "error", fault)
 	}
 	if choices.Kind() != provider.Array {
 		return nil, provider.Malformed(r, tokens, "choices is "+choices.Kind().String())
@@ -66,27 +66,17 @@ func read(ep *provider.Endpoint, r *provider.Reply) (*provider.Response, *provid
 	return resp, nil
 }
 
-// faulty is a 2xx that carries an error: its code is named, its text is detail.
-func faulty(r *provider.Reply, tokens *schemas.Tokens, field string, fault provider.Value) *provider.Error {
-	bad := provider.Malformed(r, tokens, "a 2xx reply whose "+field+" is set")
-	bad.Code = provider.FaultCode(fault)
-	if bad.Code != "" {
-		bad.Reason += " (" + bad.Code + ")"
-	}
-	return bad
-}
-
 func readChoice(ep *provider.Endpoint, r *provider.Reply, choice provider.Value, tokens *schemas.Tokens) (*provider.Response, *provider.Error) {
 	var message, reason, fault, content, refusal provider.Value
 	choice.Pick(provider.Field{Name: "message", To: &message}, provider.Field{Name: "finish_reason", To: &reason},
 		provider.Field{Name: "error", To: &fault})
 	message.Pick(provider.Field{Name: "content", To: &content}, provider.Field{Name: "refusal", To: &refusal})
-	finish := finishWord(reason)
+	finish := provider.StopWord(reason)
 	if bad := stopped(refusal, finish, tokens); bad != nil {
 		return nil, bad
 	}
 	if fault.Filled() {
-		return nil, faulty(r, tokens, "choices[0].error", fault)
+		return nil, provider.Faulty(r, tokens, "choices[0].error", fault)
 	}
 	if finish == "error" {
 		return nil, provider.Malformed(r, tokens, "choices[0].finish_reason is error: the provider says that the generation failed")
@@ -102,15 +92,6 @@ func readChoice(ep *provider.Endpoint, r *provider.Reply, choice provider.Value,
 		return nil, provider.Malformed(r, tokens, noContent(message, finish))
 	}
 	return &provider.Response{Text: text, Finish: common(finish), ProviderFinish: finish}, nil
-}
-
-// finishWord returns the provider's word, "" if it gave none. One that is no word is not repeated.
-func finishWord(v provider.Value) string {
-	word, _ := v.Text()
-	if word != "" && provider.Code(word) == "" {
-		return provider.FinishOther
-	}
-	return word
 }
 
 // finishes maps the words of OpenAI and of servers that speak its wire; any other word is FinishOther, none is none.

@@ -68,7 +68,7 @@ func causes(pe *provider.Error) string {
 
 // request checks what goes out: well-formed, whole, the same each time, and given bytes untouched.
 func (s Subject) request(t *testing.T) {
-	schema := json.RawMessage("{\"type\": \"object\",\n \"properties\": {\"b\": {\"type\":\"string\", \"pattern\": \"^<a>&\"}, \"a\": {}}}")
+	schema := json.RawMessage("{\"type\": \"object\",\n \"properties\": {\"b\": {\"type\":\"string\", \"pattern\": \"^<a>&\"}, \"a\": {\"type\":\"integer\"}}}")
 	texts := []string{Text, "", "\xff\xfe broken", "\x00\x1f\x7f", strings.Repeat("é", 3000), `\ud800 "quoted"`}
 	for _, text := range texts {
 		req := request()

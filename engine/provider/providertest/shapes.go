@@ -37,6 +37,8 @@ const (
 	UsagePartial   Shape = "usage partial"  // input tokens only
 	UsageFloats    Shape = "usage floats"   // input 12.0, output 7.5
 	UsageUnknown   Shape = "usage unknown"  // beside both counts one number of the dialect's choice that no Tokens field names
+	UsageCached    Shape = "usage cached"   // Input tokens in total, CacheRead of them read from a cache
+	UsageZero      Shape = "usage zero"     // input 0, output 0
 	UsageOdd       Shape = "usage odd"      // text, negative numbers and lists in place of counts
 	ReasoningOnly  Shape = "reasoning only" // null text, Text in the reasoning field
 	ToolCallsOnly  Shape = "tool calls only"
@@ -49,6 +51,7 @@ const (
 	Blank     = "  \n"
 	Input     = 12
 	Output    = 7
+	CacheRead = 5
 	FaultCode = "overquota_17"
 	FaultText = "planted provider text: I cannot help with this."
 )
@@ -83,6 +86,12 @@ func partial(t *schemas.Tokens) bool {
 
 func unknown(t *schemas.Tokens) bool { return full(t) && len(t.Other) == 1 }
 
+func cached(t *schemas.Tokens) bool { return full(t) && is(t.Cached, CacheRead) }
+
+func zero(t *schemas.Tokens) bool {
+	return t != nil && is(t.Input, 0) && is(t.Output, 0) && t.Cached == nil
+}
+
 func is(p *int64, n int64) bool { return p != nil && *p == n }
 
 var outcomes = []outcome{
@@ -109,6 +118,8 @@ var outcomes = []outcome{
 	{shape: UsagePartial, text: Text, finish: provider.FinishStop, tokens: partial},
 	{shape: UsageFloats, text: Text, finish: provider.FinishStop, tokens: partial},
 	{shape: UsageUnknown, text: Text, finish: provider.FinishStop, tokens: unknown},
+	{shape: UsageCached, text: Text, finish: provider.FinishStop, tokens: cached},
+	{shape: UsageZero, text: Text, finish: provider.FinishStop, tokens: zero},
 	{shape: UsageOdd, text: Text, finish: provider.FinishStop, tokens: none},
 	{shape: ReasoningOnly, kind: provider.KindMalformed},
 	{shape: ToolCallsOnly, kind: provider.KindMalformed},
@@ -137,6 +148,9 @@ func (s Subject) shapes(t *testing.T) {
 		f, ok := s.Fixtures[o.shape]
 		if !ok || f.Impossible != "" {
 			continue
+		}
+		if o.shape == PartsText && s.JoinOptions == nil {
+			o = outcome{text: Text, finish: provider.FinishStop}
 		}
 		t.Run(string(o.shape), func(t *testing.T) { s.shape(t, o, f) })
 	}

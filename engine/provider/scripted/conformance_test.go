@@ -72,6 +72,8 @@ func TestConformance(t *testing.T) {
 			pt.UsagePartial:   played(t, "text: %s, usage: {input: 12}", yaml),
 			pt.UsageFloats:    raw(t, text, `,"usage":{"prompt_tokens":12.0,"completion_tokens":7.5}`),
 			pt.UsageUnknown:   raw(t, text, `,"usage":{"prompt_tokens":12,"completion_tokens":7,"cost":0.5}`),
+			pt.UsageCached:    played(t, "text: %s, usage: {input: 12, output: 7, cached: 5}", yaml),
+			pt.UsageZero:      played(t, "text: %s, usage: {input: 0, output: 0}", yaml),
 			pt.UsageOdd:       raw(t, text, `,"usage":{"prompt_tokens":"12","completion_tokens":[7]}`),
 			pt.ReasoningOnly:  raw(t, `"content":null,"reasoning":`+quote(pt.Text), ""),
 			pt.ToolCallsOnly:  raw(t, `"content":null,"tool_calls":[{"id":"t"}]`, ""),
