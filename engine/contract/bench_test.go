@@ -50,6 +50,20 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
+// BenchmarkChanged compares 50 KiB with a copy in which one allowed place and one other differ.
+func BenchmarkChanged(b *testing.B) {
+	c := schemaContract(b, invoiceSchema)
+	before := invoice(50 << 10)
+	after := []byte(strings.Replace(strings.Replace(string(before), `"count":3`, `"count":4`, 1), `56.75`, `56.8`, 1))
+	b.SetBytes(int64(len(before)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if list := c.Changed(before, after, []string{"/lines/0/count"}); len(list) != 1 {
+			b.Fatal(list)
+		}
+	}
+}
+
 func BenchmarkCompile(b *testing.B) {
 	b.Run("cached", func(b *testing.B) {
 		spec := Spec{Mode: "json_schema", Schema: json.RawMessage(invoiceSchema)}

@@ -11,6 +11,7 @@ type span struct {
 	start, end int
 	list       bool
 	items      []*span
+	keys       []string // of members, in the order in which they first stand
 	members    map[string]*span
 }
 
@@ -138,6 +139,9 @@ func (p *spanner) object(s *span) {
 		p.space()
 		p.pos++
 		p.space()
+		if _, twice := s.members[key]; !twice {
+			s.keys = append(s.keys, key)
+		}
 		s.members[key] = p.value()
 	}
 }
