@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"emend/capacity"
-	"emend/engine/contract"
 	"emend/engine/event"
 	"emend/engine/provider"
 	"emend/engine/repair"
@@ -28,7 +26,9 @@ type effects struct {
 	client   LLMClient
 	injected bool
 	plan     *run.Plan
-	slot     *capacity.Slot
+	// permit is asked for before each call of the plan.
+	permit   func(context.Context) (release func(), err error)
+	judges   judges
 	obs      observer
 	patience time.Duration
 	// allow is asked before every call; denied keeps its error.
@@ -43,7 +43,7 @@ func (x *effects) Call(ctx context.Context, s run.State, c run.Call) run.Event {
 		x.obs.send(ctx, event.Repair{Position: pos, Style: c.Style, N: c.N, M: c.M})
 	}
 	asked := time.Now()
-	release, err := x.slot.Permit(ctx)
+	release, err := x.permit(ctx)
 	times := run.CallTimes{Wait: time.Since(asked)}
 	if err != nil {
 		return x.refused(ctx, err, times)
@@ -77,7 +77,7 @@ func (x *effects) ended(ctx context.Context, resp *GenerateResponse, err error, 
 	switch {
 	case err == nil && resp != nil:
 		return run.Answered{Call: times, Tokens: resp.Tokens,
-			Candidate: run.Candidate{Text: resp.Text, Finish: resp.Finish, Model: resp.Model}}
+			Candidate: run.Candidate{Text: resp.Text, Finish: resp.Finish, Model: resp.Model, Arguments: resp.Arguments}}
 	case err == nil:
 		return run.Failed{Call: times, Failure: run.Failure{Category: schemas.CategoryProviderResponse, Billed: true,
 			Message: fmt.Sprintf("backend %q: the client returned neither a response nor an error", x.plan.Backend)}}
@@ -120,8 +120,9 @@ func (x *effects) request(s run.State, c run.Call) *GenerateRequest {
 		req.Schema = &provider.Schema{Name: p.NativeName, Bytes: p.NativeSchema}
 	}
 	if c.N > 0 {
-		req.Messages = repair.Correct(p.Messages, []byte(s.Candidate.Text), s.Judged.Verdict(),
-			repair.Style{Mode: p.Output.Mode, N: c.N, M: c.M, Style: c.Style, Cut: s.Cut()})
+		style := correction(p, s, c.Style)
+		style.N, style.M = c.N, c.M
+		req.Messages = repair.Correct(p.Messages, []byte(s.Candidate.Text), s.Judged.Verdict(), style)
 	}
 	return req
 }
@@ -130,30 +131,22 @@ func (x *effects) request(s run.State, c run.Call) *GenerateRequest {
 func (x *effects) Judge(ctx context.Context, s run.State, _ run.Judge) run.Event {
 	began := time.Now()
 	v := x.plan.Contract.Judge([]byte(s.Candidate.Text))
+	voted, changes := preserved(x.plan, s, v)
+	v = voted.Verdict
 	pos := x.position(run.Call{Generation: s.Generation, Attempt: s.Attempt, Kind: kind(s.Generation)})
-	out := event.Validation{Position: pos, Class: string(v.Class), Valid: v.Valid(), Duration: time.Since(began), Findings: masked(v)}
+	out := event.Validation{Position: pos, Class: string(v.Class), Valid: v.Valid(), Duration: time.Since(began), Findings: shown(v, x.plan.Audit),
+		Mended: v.Mended, Changed: maskedChanges(changes)}
 	if v.Err != nil {
 		out.Class = ""
 		x.obs.send(ctx, out)
 		return run.Failed{Failure: run.Failure{Category: schemas.CategoryValidation, Message: v.Err.Error(), Cause: v.Err, Billed: true}}
 	}
 	x.obs.send(ctx, out)
-	return run.Voted{Verdict: v}
-}
-
-// eventFindings bounds the findings that one event carries.
-const eventFindings = 20
-
-func masked(v contract.Verdict) []schemas.EventFinding {
-	var out []schemas.EventFinding
-	for _, f := range v.Findings[:min(len(v.Findings), eventFindings)] {
-		e := schemas.EventFinding{Pointer: f.Masked, Keyword: f.Keyword}
-		if len(f.Expected) <= 256 {
-			e.Expected = f.Expected
-		}
-		out = append(out, e)
+	if !v.Valid() && s.Left.Repair > 0 {
+		choice := repair.Choose([]byte(s.Candidate.Text), v, options(x.plan))
+		voted.Style, voted.Targets = choice.Style, choice.Targets
 	}
-	return out
+	return voted
 }
 
 // Wait pauses before another attempt, without a permit. A wait that would pass the deadline ends the run now; one that

@@ -24,6 +24,10 @@ var (
 	ErrCapacity = errors.New("capacity exhausted")
 	// ErrOutputInvalid: the final candidate is invalid and the contract says on_exhausted: fail.
 	ErrOutputInvalid = errors.New("output invalid")
+	// ErrRejected: validators rejected the candidate and the policy says fail_run.
+	ErrRejected = errors.New("rejected by a validator")
+	// ErrValidator: a validator came to no decision and the policy says fail_run.
+	ErrValidator = errors.New("a validator came to no decision")
 	// ErrPreparedUsed: a prepared execution was run before. It is an ErrInvalidRequest.
 	ErrPreparedUsed = fmt.Errorf("%w: a prepared execution runs once; prepare again", ErrInvalidRequest)
 )
@@ -84,6 +88,10 @@ func asError(backend string, res run.Result) error {
 		return wrap(ErrValidation, f)
 	case schemas.CategoryOutputInvalid:
 		return wrap(ErrOutputInvalid, f)
+	case schemas.CategoryRejected:
+		return wrap(ErrRejected, f)
+	case schemas.CategoryValidator:
+		return wrap(ErrValidator, f)
 	case schemas.CategoryInternal:
 		return errors.New("internal: " + f.Message)
 	}

@@ -40,7 +40,7 @@ func (e *Engine) Execute(ctx context.Context, x Execution) (run.Result, error) {
 	}
 	began := time.Now()
 	obs := observer{to: x.Observer, position: position(x.Plan)}
-	started := event.Started{Position: obs.position, Prepared: x.Prepared, MaxCalls: x.Plan.MaxNow(x.State)}
+	started := event.Started{Position: obs.position, Prepared: x.Prepared, MaxCalls: x.Plan.MaxNow(x.State) + x.Plan.MaxValidatorCalls()}
 	started.At = began
 	obs.send(ctx, started)
 	res, err := e.admitted(ctx, x, obs)
@@ -69,9 +69,9 @@ func (e *Engine) admitted(ctx context.Context, x Execution, obs observer) (run.R
 		return refuse(x.State, gateFailure(x.Plan.Backend, err)), nil
 	}
 	defer slot.Release()
-	fx := &effects{client: e.client(x.Plan), injected: e.injected != nil, plan: x.Plan, slot: slot, obs: obs,
-		patience: x.Patience, allow: x.Allow}
-	res, err := run.Drive(ctx, x.Plan, x.State, fx, x.Save)
+	fx := &effects{client: e.client(x.Plan), injected: e.injected != nil, plan: x.Plan, permit: slot.Permit, obs: obs,
+		patience: x.Patience, allow: x.Allow, judges: judges{client: e.client, gate: e.Gate}}
+	res, err := run.Drive(ctx, x.Plan, x.Plan.Revive(x.State), fx, x.Save)
 	if err == nil {
 		err = fx.denied
 	}
@@ -106,14 +106,19 @@ func refuse(s run.State, f run.Failure) run.Result {
 }
 
 // report tells the gate how the backend did, after the engine's own retries (design section 3, "Trouble").
-func report(slot *capacity.Slot, res run.Result) {
+func report(slot interface{ Report(capacity.Outcome) }, res run.Result) {
 	f := res.Failure
 	switch {
-	case f == nil || f.Category == schemas.CategoryOutputInvalid:
+	case answered(f):
 		slot.Report(capacity.Outcome{Kind: capacity.Answered})
 	case IsTrouble(f):
 		slot.Report(capacity.Outcome{Kind: troubleKind(f), RetryAfter: min(f.RetryAfter, longestClosure), Cause: Cause(f)})
 	}
+}
+
+// answered reports whether a run's end tells that its backend answered.
+func answered(f *run.Failure) bool {
+	return f == nil || f.Category == schemas.CategoryOutputInvalid || f.Category == schemas.CategoryRejected || f.Category == schemas.CategoryValidator
 }
 
 // longestClosure bounds how long a provider's word can close a gate: an absurd Retry-After must not end a backend.
@@ -171,7 +176,7 @@ func finished(obs observer, res run.Result, d time.Duration) event.Finished {
 // Totals of a run that ended, with the usage of failed ones too.
 func Totals(res run.Result) schemas.Totals {
 	s := res.State
-	return schemas.Totals{Counts: s.Counts, Usage: s.Usage.Usage(),
+	return schemas.Totals{Counts: s.Counts, Usage: s.Usage.Usage(), ValidatorUsage: validatorUsage(s),
 		TimingMS: schemas.Timing{Waiting: s.Waited.Milliseconds(), Model: s.Model.Milliseconds()}}
 }
 

@@ -70,7 +70,8 @@ func (r *RunRequest) wire() (schemas.Request, error) {
 // RunResult is a run that completed: with a valid candidate, or with an invalid one after its budget.
 type RunResult struct {
 	ID string
-	// Status is succeeded or invalid.
+	// Status is succeeded, unverified (a validator came to no decision), rejected (by a validator, under reject_output) or
+	// invalid.
 	Status string
 	// RawOutput is the final candidate, byte for byte. RawOutput, Output and Validation describe the same candidate.
 	RawOutput string
@@ -78,10 +79,12 @@ type RunResult struct {
 	Output     json.RawMessage
 	Validation ValidationResult
 	// Usage is summed over all completed calls, field by field; a field that no call reported is nil.
-	Usage    *schemas.Usage
-	Counts   schemas.Counts
-	Source   schemas.Source
-	Attempts []schemas.Attempt
+	Usage *schemas.Usage
+	// ValidatorUsage sums the calls of validators, apart from Usage; nil without any.
+	ValidatorUsage *schemas.Usage
+	Counts         schemas.Counts
+	Source         schemas.Source
+	Attempts       []schemas.Attempt
 	// Duration covers the whole operation with its waits and repairs.
 	Duration time.Duration
 	Warnings []string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"emend/engine/contract"
 	"emend/engine/repair"
 	"emend/engine/run"
 	"emend/schemas"
@@ -14,7 +15,7 @@ import (
 func runResult(p *run.Plan, res run.Result, d time.Duration) *RunResult {
 	s := res.State
 	return &RunResult{ID: p.ID, Status: res.Status, RawOutput: s.Candidate.Text, Output: s.Judged.Value, Validation: *verdict(p, s),
-		Usage: s.Usage.Usage(), Counts: counts(s), Source: Source(p, s), Attempts: s.Attempts, Duration: d, Warnings: warnings(p, s)}
+		Usage: s.Usage.Usage(), ValidatorUsage: validatorUsage(s), Counts: counts(s), Source: Source(p, s), Attempts: s.Attempts, Duration: d, Warnings: warnings(p, s)}
 }
 
 // WireResult is the form of a result that is stored and sent. Timing, request reference and worker are the caller's.
@@ -30,9 +31,12 @@ func WireResult(p *run.Plan, res run.Result) schemas.Result {
 		if out.Error = WireError(res); out.Error == nil {
 			out.Warnings = append(out.Warnings, f.Message)
 		}
+		if answered(f) && s.Judged != nil {
+			out.Validation = verdict(p, s)
+		}
 		return out
 	}
-	out.Usage = s.Usage.Usage()
+	out.Usage, out.ValidatorUsage, out.Review = s.Usage.Usage(), validatorUsage(s), s.Review
 	out.Validation = verdict(p, s)
 	out.Output, out.OutputText = output(p, s)
 	return out
@@ -71,6 +75,14 @@ func output(p *run.Plan, s run.State) (json.RawMessage, *string) {
 	return b, nil
 }
 
+// validatorUsage is nil for a run that asked no validator.
+func validatorUsage(s run.State) *schemas.Usage {
+	if s.ValidatorUsage.Calls == 0 {
+		return nil
+	}
+	return s.ValidatorUsage.Usage()
+}
+
 func counts(s run.State) schemas.Counts {
 	c := s.Counts
 	c.Executions = max(c.Executions, 1)
@@ -87,25 +99,51 @@ func Source(p *run.Plan, s run.State) schemas.Source {
 }
 
 func verdict(p *run.Plan, s run.State) *schemas.Validation {
-	v := &schemas.Validation{Mode: p.Output.Mode, Valid: s.Judged.Valid(), Class: string(s.Judged.Class), RepairAttempts: s.Counts.Repairs,
-		Complete: s.Judged.Omitted == 0, Findings: []schemas.Finding{}, Truncated: s.Candidate.Finish == "length" || (s.Judged.CutOff && !s.Judged.Valid())}
-	for _, f := range s.Judged.Findings {
+	j := s.Judged
+	v := &schemas.Validation{Mode: p.Output.Mode, Valid: j.Valid(), Class: string(j.Class), RepairAttempts: s.Counts.Repairs,
+		Complete: j.Omitted == 0 && j.Rules.Skipped == 0, Findings: []schemas.Finding{}, Mended: j.Mended, Rules: rules(j.Rules),
+		Changed: s.Changed, Validators: s.Votes, Truncated: s.Candidate.Finish == "length" || (j.CutOff && !j.Valid())}
+	for _, f := range j.Findings {
 		v.Findings = append(v.Findings, schemas.Finding{Pointer: f.Pointer, Keyword: f.Keyword, Message: f.Message, Expected: f.Expected})
 	}
+	if v.Validators == nil {
+		v.Validators = []schemas.Validator{}
+	}
 	if !v.Valid {
-		style := repair.Style{Mode: p.Output.Mode, Cut: s.Cut()}
-		if style.Cut {
-			style.Style = repair.StyleRegenerate
-		}
-		v.NextCorrection = repair.Message([]byte(s.Candidate.Text), s.Judged.Verdict(), style)
+		v.NextCorrection = nextCorrection(p, s)
 	}
 	return v
+}
+
+// rules says in one word what became of the rules: "" without any that could run or be skipped.
+func rules(c contract.RuleCounts) string {
+	switch {
+	case c.Failed > 0:
+		return schemas.RulesFailed
+	case c.Skipped > 0:
+		return schemas.RulesSkipped
+	case c.Held > 0:
+		return schemas.RulesPassed
+	}
+	return ""
+}
+
+// nextCorrection is the message that one more corrective call would have carried.
+func nextCorrection(p *run.Plan, s run.State) string {
+	style := repair.StyleRegenerate
+	if !s.Cut() {
+		style = repair.Choose([]byte(s.Candidate.Text), s.Judged.Verdict(), options(p)).Style
+	}
+	return repair.Message([]byte(s.Candidate.Text), s.Judged.Verdict(), correction(p, s, style))
 }
 
 func warnings(p *run.Plan, s run.State) []string {
 	out := append([]string(nil), p.Warnings...)
 	if s.Candidate != nil && s.Candidate.Finish == "length" && s.Judged.Valid() {
 		out = append(out, fmt.Sprintf("the provider stopped at its token limit; the answer satisfies mode %s all the same", p.Output.Mode))
+	}
+	if s.Sink == run.SinkNone {
+		out = append(out, "the answer stayed invalid and was not escalated: nobody is set up to look at it (escalation.sink in emend.yaml)")
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"emend/engine/provider/dialects"
+	"emend/schemas"
 )
 
 // checkSecret: a secret stands in one place.
@@ -148,7 +149,10 @@ func checkPrompt(r *report, _ string, v any) {
 	if r.bad["output.mode"] {
 		return
 	}
-	for _, e := range contractFaults(o.Mode, o.Schema.File != "" || o.Schema.Inline != nil, o.RepairAttempts) {
+	if p.Outputs != nil {
+		return // the short form brings mode, schema and budget
+	}
+	for _, e := range contractFaults(o.Mode, o.Schema.File != "" || o.Schema.Inline != nil, o.RepairAttempts, o.Repair != (schemas.Repair{})) {
 		r.once("output."+e.field, "%s", e.message)
 	}
 }

@@ -20,6 +20,10 @@ type compiled struct {
 	templates []*template
 	output    schemas.Output
 	contract  *contract.Contract
+	judges    []judge
+	report    *report
+	// implied says that the escalation of the contract is the short form's, so that it may reach nobody.
+	implied bool
 }
 
 func (c *compiled) ref() string { return fmt.Sprintf("%s@%d", c.def.ID, c.def.Version) }
@@ -49,6 +53,14 @@ func (src *source) build() (*Snapshot, error) {
 	for i, p := range src.prompts {
 		if c := src.compile(s, p, src.reports[i]); c != nil {
 			src.add(s, c, src.reports[i])
+		}
+	}
+	for _, versions := range s.prompts {
+		for _, c := range versions {
+			src.judges(s, c, c.report)
+			if why := s.unheard(c.output, c.def.judges()); why != "" && !c.implied {
+				c.report.fault("output.on_exhausted", "%s", why)
+			}
 		}
 	}
 	problems := slices.Clone(src.conf.problems)
@@ -136,12 +148,12 @@ func (src *source) compile(s *Snapshot, p Prompt, r *report) *compiled {
 		r.fault("", "prompt %s@%d: the id must be %s, the version a whole number from 1", quoted(p.ID), p.Version, looseWords)
 		return nil
 	}
-	v := reflect.ValueOf(&p).Elem()
+	v, explicit := reflect.ValueOf(&p).Elem(), p.Output
 	promptObject.fill(r, "", v, src.program)
 	promptObject.check(r, "", v)
 	publishedPrompt.check(r)
-	c := &compiled{def: p, output: effective(schemas.Output{Mode: p.Output.Mode, RepairAttempts: p.Output.RepairAttempts,
-		DuplicateKeys: p.Output.DuplicateKeys, OnExhausted: p.Output.OnExhausted})}
+	output, implied := src.governed(p, explicit, r)
+	c := &compiled{def: p, output: effective(output), report: r, implied: implied}
 	src.profile(s, c, r)
 	src.templates(s, c, r)
 	if len(r.problems) == 0 {
@@ -187,7 +199,9 @@ func (src *source) templates(s *Snapshot, c *compiled, r *report) {
 // contract reads and compiles the schema and says how it will go out.
 func (src *source) contract(s *Snapshot, c *compiled, r *report) {
 	ref := c.def.Output.Schema
-	c.output.Schema = ref.Inline
+	if c.def.Outputs == nil {
+		c.output.Schema = ref.Inline
+	}
 	if ref.File != "" {
 		raw, err := src.schema(ref.File)
 		if err != nil {
@@ -197,8 +211,10 @@ func (src *source) contract(s *Snapshot, c *compiled, r *report) {
 		c.output.Schema = raw
 	}
 	var err error
-	if c.contract, err = compileContract(c.output); err != nil {
-		r.fault("output.schema", "%v%s", err, inFile(ref.File))
+	rules, where := c.def.rules()
+	if c.contract, err = compileContract(c.output, rules); err != nil {
+		at, message := contractFault(err, where)
+		r.fault(at, "%s%s", message, inFile(ref.File))
 		return
 	}
 	b, ok := s.backend(s.config.Profiles[c.def.Profile].Backend)

@@ -14,7 +14,7 @@ import (
 type fieldFault struct{ field, message string }
 
 // contractFaults are the rules between the fields of an output contract, for files and requests alike (seed 000).
-func contractFaults(mode string, hasSchema bool, attempts int) (out []fieldFault) {
+func contractFaults(mode string, hasSchema bool, attempts int, repairs bool) (out []fieldFault) {
 	add := func(field, format string, args ...any) {
 		out = append(out, fieldFault{field, fmt.Sprintf(format, args...)})
 	}
@@ -27,6 +27,8 @@ func contractFaults(mode string, hasSchema bool, attempts int) (out []fieldFault
 	switch {
 	case attempts < 0 || attempts > MaxRepairAttempts:
 		add("repair_attempts", "is %d; it must be a whole number from 0 to %d", attempts, MaxRepairAttempts)
+	case repairs && (mode == schemas.ModeNone || mode == schemas.ModeBasic):
+		add("repair", "has no effect in mode %s; remove it, or use mode json or json_schema", mode)
 	case mode == schemas.ModeNone && attempts > 0:
 		add("repair_attempts", "is %d, but mode none accepts every answer, so none could be repaired; use 0, or mode basic", attempts)
 	}
@@ -48,12 +50,22 @@ func effective(o schemas.Output) schemas.Output {
 }
 
 // compileContract compiles an effective contract; its error has no prefix.
-func compileContract(o schemas.Output) (*contract.Contract, error) {
-	c, err := contract.Compile(contract.Spec{Mode: o.Mode, Schema: o.Schema, LastWins: o.DuplicateKeys == duplicatesLastWins})
-	if err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "contract: "))
+func compileContract(o schemas.Output, rules []contract.Rule) (*contract.Contract, error) {
+	spec := contract.Spec{Mode: o.Mode, Schema: o.Schema, LastWins: o.DuplicateKeys == duplicatesLastWins, Rules: rules}
+	if o.Repair != nil {
+		spec.Local = o.Repair.Local
 	}
-	return c, nil
+	return contract.Compile(spec)
+}
+
+// contractFault is a compile error with the place in a prompt's file that it belongs to; where are the places of its
+// rules.
+func contractFault(err error, where []string) (at, message string) {
+	at, message = "output.schema", strings.TrimPrefix(err.Error(), "contract: ")
+	if e, ok := errors.AsType[*contract.CompileError](err); ok && e.Rule > 0 && e.Rule <= len(where) {
+		at = where[e.Rule-1]
+	}
+	return at, message
 }
 
 // native says how a contract goes to a backend: the schema that is sent, if any, and a note on what is lost.

@@ -88,11 +88,11 @@ func TestConfigProblems(t *testing.T) {
 		{
 			"bakends: {}\nlog: {}\nlog: {}\n<<: {}",
 			[]string{"emend.yaml:1: bakends: unknown field; did you mean backends?",
-				"emend.yaml:3: log: is given more than once", "emend.yaml:4: <<: unknown field; known are backends, catalog_grace"},
+				"emend.yaml:3: log: is given more than once", "emend.yaml:4: <<: unknown field; known are audit, backends, catalog_grace"},
 		},
 		{
-			"output_governance: {max_retries: 2}",
-			[]string{"emend.yaml:1: output_governance: output_governance is not supported by this version"},
+			"pipelines: {}",
+			[]string{"emend.yaml:1: pipelines: pipelines is not supported by this version"},
 		},
 		{
 			"nats: {url: 5, replicas: two, single_replica: on, inboxes: _INBOX.>}",
@@ -327,9 +327,12 @@ func TestDefaults(t *testing.T) {
 			EventsMax: 4 << 30,
 			RunsMax:   50 << 30,
 			Dead:      Duration(30 * day),
+			Reviews:   Duration(30 * day),
 		},
-		Queues:   map[string]Queue{"default": {Weight: 1, InFlight: 64}},
-		Profiles: map[string]Profile{"p": {Backend: "o", Model: "m"}},
+		Escalation: Escalation{Sink: "none"},
+		Audit:      AuditFields,
+		Queues:     map[string]Queue{"default": {Weight: 1, InFlight: 64}},
+		Profiles:   map[string]Profile{"p": {Backend: "o", Model: "m"}},
 		Backends: map[string]Backend{"o": {
 			Name:        "o",
 			Dialect:     "openai",

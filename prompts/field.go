@@ -62,12 +62,26 @@ func (o *object) lookup(name string) (field, bool) {
 
 // slot finds the struct field of a name.
 func slot(v reflect.Value, name string) reflect.Value {
-	for i := range v.NumField() {
-		if tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ","); tag == name {
-			return v.Field(i)
-		}
+	if s := find(v, name); s.IsValid() {
+		return s
 	}
 	panic(fmt.Sprintf("prompts: %s has no field for %s", v.Type(), name)) // TestTablesMatchTypes has seen it
+}
+
+// find looks in embedded structs too.
+func find(v reflect.Value, name string) reflect.Value {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); tag == name {
+			return v.Field(i)
+		}
+		if f.Anonymous {
+			if s := find(v.Field(i), name); s.IsValid() {
+				return s
+			}
+		}
+	}
+	return reflect.Value{}
 }
 
 func (o *object) read(r *report, n *yaml.Node, at string, v reflect.Value) {
@@ -115,6 +129,12 @@ func (o *object) fill(r *report, at string, v reflect.Value, program bool) {
 
 // fillBelow goes down to the objects in objects and in mappings of objects.
 func fillBelow(r *report, k kind, at string, v reflect.Value, program bool) {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return
+		}
+		v = v.Elem()
+	}
 	switch k := k.(type) {
 	case *object:
 		k.fill(r, at, v, program)

@@ -27,7 +27,7 @@ func (k list) read(r *report, n *yaml.Node, at string, v reflect.Value) {
 	}
 	out := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
 	for i, c := range n.Content {
-		if isNull(c) {
+		if _, free := k.of.(anyValue); isNull(c) && !free {
 			r.faultOn(c.Line, index(at, i), "must not be null; remove the entry")
 			continue
 		}

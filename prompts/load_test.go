@@ -168,10 +168,11 @@ func TestPromptProblems(t *testing.T) {
 			[]string{":2: output.repair_attempts: is 4; it must be a whole number from 0 to 3"},
 		},
 		{
-			"messages: [{user: hi}]\noutput: {mode: json, repair_attempts: -1, duplicate_keys: keep, on_exhausted: escalate, repair: {}}",
+			"messages: [{user: hi}]\noutput: {mode: json, repair_attempts: -1, duplicate_keys: keep, on_exhausted: wait, repair: {style: loud, max_targets: 9}}",
 			[]string{
-				":2: output.duplicate_keys: must be one of reject, last_wins",
-				":2: output.on_exhausted: escalate is not supported by this version", ":2: output.repair: repair is not supported by this version", ":2: output.repair_attempts: is -1"},
+				":2: output.duplicate_keys: must be one of reject, last_wins", ":2: output.on_exhausted: must be one of return, escalate, fail",
+				":2: output.repair.max_targets: is 9; it must be a whole number from 1 to 8", ":2: output.repair.style: must be one of auto, conversation, targeted",
+				":2: output.repair_attempts: is -1"},
 		},
 		{
 			"messages: [{user: hi}]\noutput: {mode: json_schema, schema: nothere.json}",
@@ -219,13 +220,7 @@ func TestPromptProblems(t *testing.T) {
 
 func TestLaterKeysAreRefusedByName(t *testing.T) {
 	for _, key := range []string{
-		"checks",
 		"retries",
-		"validation_policy",
-		"repair",
-		"outputs",
-		"output_governance",
-		"validation_rules",
 	} {
 		_, err := loadPrompt("messages: [{user: hi}]\n" + key + ": {}")
 		want := "prompts/x@1.yaml:2: " + key + ": " + key + " is not supported by this version; remove it"

@@ -76,10 +76,13 @@ func (p *planner) plan() *run.Plan {
 	out := &run.Plan{ID: p.from.ID, Queue: p.from.Queue, Profile: p.profileName, Backend: p.profile.Backend, Model: p.profile.Model,
 		Messages: append(p.rendered, p.req.AppendMessages...), Session: p.req.SessionID, Output: p.effective, Contract: p.contract,
 		NativeSchema: p.native, NativeName: "output", TransientRetries: p.retries(), ExtraStatuses: p.backend.ExtraStatuses,
-		Deadline: p.deadline(), Metadata: maps.Clone(p.req.Metadata), Warnings: p.warnings, Settings: p.profile.Settings}
+		Sink: p.s.sink(p.from.Library), Audit: p.s.config.Audit == AuditFull, Deadline: p.deadline(), Metadata: maps.Clone(p.req.Metadata), Warnings: p.warnings, Settings: p.profile.Settings}
 	if p.compiled != nil {
 		out.Prompt, out.NativeName = p.compiled.ref(), schemaName(p.compiled.def.ID)
 		out.Settings = out.Settings.Over(&p.compiled.def.Settings)
+	}
+	if p.compiled != nil && p.req.Output == nil {
+		out.Validators, out.Policy = p.s.validators(p.compiled), run.Policy(p.compiled.def.ValidationPolicy)
 	}
 	out.Settings = out.Settings.Over(p.req.Settings)
 	out.PromptSHA256 = fingerprint(out)
@@ -90,8 +93,8 @@ func (p *planner) retries() int {
 	switch {
 	case p.req.TransientRetries != nil:
 		return *p.req.TransientRetries
-	case p.compiled != nil && p.compiled.def.TransientRetries != nil:
-		return *p.compiled.def.TransientRetries
+	case p.compiled != nil:
+		return p.compiled.retries(p.s)
 	}
 	return *p.s.config.TransientRetries
 }

@@ -75,6 +75,10 @@ func objectIn(k kind) *object {
 		return objectIn(k.of)
 	case textOr:
 		return objectIn(k.other)
+	case clauseKind:
+		return boundsObject
+	case outputsKind:
+		return outputFieldObject
 	}
 	return nil
 }

@@ -221,6 +221,9 @@ func (p *planner) output() {
 	switch {
 	case p.req.Output != nil:
 		p.ownContract(*p.req.Output)
+		if p.compiled != nil && len(p.compiled.def.Checks)+len(p.compiled.def.ValidationRules) > 0 {
+			p.warnings = append(p.warnings, "the request's output contract replaces the prompt's, and its checks with it")
+		}
 	case p.compiled != nil:
 		p.effective, p.contract = p.compiled.output, p.compiled.contract
 	default:
@@ -249,17 +252,25 @@ func (p *planner) ownContract(o schemas.Output) {
 		checkValue(p.report, f.kind, join("output", name), reflect.ValueOf(map[string]string{
 			"mode": o.Mode, "duplicate_keys": o.DuplicateKeys, "on_exhausted": o.OnExhausted}[name]))
 	}
+	if o.Repair != nil {
+		repairObject.check(p.report, "output.repair", reflect.ValueOf(*o.Repair))
+	}
 	if !p.bad["output.mode"] {
-		for _, f := range contractFaults(o.Mode, hasSchema, o.RepairAttempts) {
+		for _, f := range contractFaults(o.Mode, hasSchema, o.RepairAttempts, o.Repair != nil) {
 			p.fault(join("output", f.field), "%s", f.message)
 		}
 	}
 	if len(p.problems) > before {
 		return
 	}
-	c, err := compileContract(effective(o))
+	if why := p.s.unheard(o, 0); why != "" && !p.from.Library {
+		p.fault("output.on_exhausted", "%s", why)
+		return
+	}
+	c, err := compileContract(effective(o), nil)
 	if err != nil {
-		p.fault("output.schema", "%v", err)
+		_, message := contractFault(err, nil)
+		p.fault("output.schema", "%s", message)
 		return
 	}
 	p.effective, p.contract = effective(o), c

@@ -208,11 +208,11 @@ func TestRefusedRequests(t *testing.T) {
 			[]string{"output.repair_attempts: is -1; it must be"},
 		},
 		{
-			`{` + inline + `,"output":{"mode":"json","duplicate_keys":"keep","on_exhausted":"escalate"}}`,
+			`{` + inline + `,"output":{"mode":"json","duplicate_keys":"keep","on_exhausted":"wait"}}`,
 			carried,
 			Malformed,
 			[]string{
-				"output.duplicate_keys: must be one of", "output.on_exhausted: escalate is not supported by this version"},
+				"output.duplicate_keys: must be one of", "output.on_exhausted: must be one of return, escalate, fail"},
 		},
 		{
 			`{` + inline + `,"output":{"mode":"json_schema","schema":{"type":"strin"}}}`,

@@ -57,6 +57,7 @@ var keepObject = &object{name: "keep", doc: "How much the streams hold, and for 
 	{name: "events_max", kind: amount{1 << 20, anySize}, doc: "size of all events; the oldest go first", def: "4GiB"},
 	{name: "runs_max", kind: amount{1 << 20, anySize}, doc: "size of all queued runs; beyond it a publish is refused", def: "50GiB"},
 	{name: "dead", kind: span{oneSecond, maxSpan}, doc: "age of dead letters", def: "30d"},
+	{name: "reviews", kind: span{oneSecond, maxSpan}, doc: "how long a run waits for a person before it is forgotten", def: "30d"},
 }}
 
 var logObject = &object{name: "log", doc: "What a worker logs.", fields: []field{
@@ -99,7 +100,7 @@ var profileObject = &object{name: "profile", doc: "A backend, a model and its se
 }}
 
 var configObject = &object{name: "emend.yaml", doc: "The configuration of workers and clients.",
-	later: []string{"output_governance", "outputs", "validation_policy", "validation_rules", "checks", "pipelines"}, also: checkConfig,
+	later: []string{"validation_policy", "pipelines"}, also: checkConfig,
 	fields: []field{
 		{name: "nats", kind: natsObject, doc: "how to reach NATS"},
 		{name: "keep", kind: keepObject, doc: "what the streams hold"},
@@ -111,5 +112,9 @@ var configObject = &object{name: "emend.yaml", doc: "The configuration of worker
 		{name: "drain_timeout", kind: span{0, Duration(day)}, doc: "how long runs may finish when a worker stops", def: "30s"},
 		{name: "catalog_grace", kind: span{0, Duration(day)}, doc: "how long a run with an unknown prompt or profile waits for newer definitions", def: "60s"},
 		{name: "max_starts", kind: whole{1, 100}, doc: "unclean starts of a run before it is abandoned", def: "3"},
+		{name: "output_governance", kind: governanceObject, doc: "defaults for prompts with outputs"},
+		{name: "escalation", kind: escalationObject, doc: "who looks at answers that stay invalid"},
+		{name: "audit", kind: text{oneOf: []string{AuditFields, AuditFull}},
+			doc: "what events show of a finding: place and expectation, or the offending value too", def: AuditFields},
 		{name: "log", kind: logObject, doc: "what a worker logs"},
 	}}

@@ -8,6 +8,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"emend/engine/contract"
+	"emend/engine/repair"
 	"emend/schemas"
 )
 
@@ -44,19 +46,35 @@ const (
 	duplicatesReject   = "reject"
 	duplicatesLastWins = "last_wins"
 	exhaustedReturn    = "return"
+	exhaustedEscalate  = "escalate"
 	exhaustedFail      = "fail"
 )
 
 var outputObject = &object{name: "output", doc: "The output contract.",
-	later: []string{"repair", "checks", "local", "style", "candidate", "on_shape", "missing_path", "preserve", "max_targets", "rules"},
 	fields: []field{
 		{name: "mode", kind: text{oneOf: modes}, doc: "what an answer must be: anything, not blank, one JSON value, or JSON that a schema accepts", def: schemas.ModeNone},
 		{name: "schema", kind: schemaRef, doc: "for json_schema: a file beside the prompts, or the schema itself"},
 		{name: "repair_attempts", kind: whole{0, MaxRepairAttempts}, doc: "corrective calls after an answer that is not", def: "0"},
 		{name: "duplicate_keys", kind: text{oneOf: []string{duplicatesReject, duplicatesLastWins}}, doc: "what a name given twice is", def: duplicatesReject},
-		{name: "on_exhausted", kind: text{oneOf: []string{exhaustedReturn, exhaustedFail}, later: []string{"escalate"}},
-			doc: "whether an answer that stays invalid is returned with its findings, or fails the run", def: exhaustedReturn},
+		{name: "on_exhausted", kind: text{oneOf: []string{exhaustedReturn, exhaustedEscalate, exhaustedFail}},
+			doc: "whether an answer that stays invalid is returned with its findings, looked at by judges and people, or fails the run", def: exhaustedReturn},
+		{name: "repair", kind: repairObject, doc: "how corrections are made"},
 	}}
+
+// repairObject checks requests, too. Its defaults are the first words.
+var repairObject = &object{name: "repair", doc: "How an answer that breaks its contract is corrected.", fields: []field{
+	{name: "style", kind: text{oneOf: []string{repair.StyleAuto, repair.StyleConversation, repair.StyleTargeted}},
+		doc: "auto names the failing places where that is enough, and else shows all findings"},
+	{name: "local", kind: text{oneOf: []string{contract.LocalNone, contract.LocalUnwrap, contract.LocalSyntax}},
+		doc: "what is mended without a call: nothing, what wraps the answer, or its JSON syntax too"},
+	{name: "candidate", kind: text{oneOf: []string{"assistant", "received_block"}}, doc: "where a correction shows the answer: as the assistant's turn or in a block"},
+	{name: "on_shape", kind: text{oneOf: []string{repair.OnShapeRepair, repair.OnShapeRegenerate}}, doc: "what becomes of an answer of another shape"},
+	{name: "missing_path", kind: text{oneOf: []string{repair.MissingPathParent, repair.MissingPathRegenerate}},
+		doc: "whether a missing key may be added in place, or the answer is asked for anew"},
+	{name: "preserve", kind: text{oneOf: []string{"report", "enforce", "none"}},
+		doc: "whether what a targeted correction changed unasked is reported, must be put back, or is not looked at"},
+	{name: "max_targets", kind: whole{1, repair.DefaultMaxTargets}, doc: "places that one targeted correction names at most; 8 by default"},
+}}
 
 var schemaRef = textOr{text: text{what: "the name of a JSON file beside the prompts"}, other: inlineSchema{}, literal: "File", form: "Inline"}
 
@@ -79,13 +97,18 @@ var testObject = &object{name: "test", doc: "An example that emend check renders
 }}
 
 var promptObject = &object{name: "prompt", doc: "One version of a prompt: prompts/<id>@<version>.yaml.",
-	later: []string{"checks", "retries", "validation_policy", "repair", "outputs", "output_governance", "validation_rules"}, also: checkPrompt,
+	later: []string{"retries"}, also: checkPrompt,
 	fields: []field{
 		{name: "description", kind: text{lines: true, empty: true}, doc: "what it is for"},
 		{name: "profile", kind: text{pattern: looseName, what: looseWords}, doc: "a name of profiles; a request may name another, and must if this is absent"},
 		{name: "inputs", kind: dict{of: inputObject, name: inputName, what: inputWords}, doc: "inputs by name"},
 		{name: "messages", kind: list{of: messageKind{}, min: 1, max: 100}, doc: "the conversation, each message a template", required: true},
 		{name: "output", kind: outputObject, doc: "the output contract"},
+		{name: "outputs", kind: outputsKind{}, doc: "the short form of a json_schema contract: fields by name, with type, values and range"},
+		{name: "output_governance", kind: governanceObject, doc: "budget and escalation under their other names"},
+		{name: "checks", kind: list{of: checkObject, max: 100}, doc: "rules on the answer and judges of it, in order"},
+		{name: "validation_rules", kind: list{of: ruleObject, max: 100}, doc: "rules on the answer, after those of checks"},
+		{name: "validation_policy", kind: policyObject, doc: "what follows when a judge does not approve"},
 		{name: "settings", kind: settingsObject, doc: "settings that go over the profile's"},
 		{name: "transient_retries", kind: whole{0, MaxTransientRetries}, doc: "extra attempts per generation in place of emend.yaml's"},
 		{name: "tests", kind: list{of: testObject, max: 1000}, doc: "examples"},

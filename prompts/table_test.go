@@ -21,21 +21,32 @@ var bindings = map[*object]reflect.Type{
 	backendObject: reflect.TypeFor[Backend](), queueObject: reflect.TypeFor[Queue](), profileObject: reflect.TypeFor[Profile](),
 	secretObject: reflect.TypeFor[Secret](), promptObject: reflect.TypeFor[Prompt](), inputObject: reflect.TypeFor[Input](),
 	outputObject: reflect.TypeFor[Output](), testObject: reflect.TypeFor[Test](), expectObject: reflect.TypeFor[Expect](),
-	settingsObject: reflect.TypeFor[schemas.Settings](),
+	settingsObject: reflect.TypeFor[schemas.Settings](), repairObject: reflect.TypeFor[schemas.Repair](), boundsObject: reflect.TypeFor[Bounds](),
+	ruleObject: reflect.TypeFor[Rule](), checkObject: reflect.TypeFor[CheckSpec](), policyObject: reflect.TypeFor[ValidationPolicy](),
+	outputFieldObject: reflect.TypeFor[OutputField](), governanceObject: reflect.TypeFor[Governance](), escalationObject: reflect.TypeFor[Escalation](),
 }
 
 func TestTablesMatchTypes(t *testing.T) {
 	for o, typ := range bindings {
-		var tags []string
-		for field := range typ.Fields() {
-			if tag, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); tag != "-" {
-				tags = append(tags, tag)
-			}
-		}
-		if !slices.Equal(tags, o.names()) {
+		tags, names := tagsOf(typ), o.names()
+		slices.Sort(tags)
+		slices.Sort(names)
+		if !slices.Equal(tags, names) {
 			t.Errorf("%s: the table has %v, the type %v", o.name, o.names(), tags)
 		}
 	}
+}
+
+func tagsOf(typ reflect.Type) (tags []string) {
+	for field := range typ.Fields() {
+		switch tag, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); {
+		case field.Anonymous:
+			tags = append(tags, tagsOf(field.Type)...)
+		case tag != "-":
+			tags = append(tags, tag)
+		}
+	}
+	return tags
 }
 
 func TestEveryObjectIsBound(t *testing.T) {

@@ -23,6 +23,9 @@ const (
 	AllowSettings = "settings"
 	AllowOutput   = "output"
 	AllowProfile  = "profile"
+	// AuditFields shows places and expectations in events, AuditFull the offending values too.
+	AuditFields = "fields"
+	AuditFull   = "full"
 )
 
 // MaxTransientRetries bounds the extra attempts per generation, MaxRepairAttempts the corrective calls (seed 000).
@@ -48,7 +51,12 @@ type Config struct {
 	CatalogGrace Duration `yaml:"catalog_grace"`
 	// MaxStarts is how many unclean starts a run may have before it is abandoned.
 	MaxStarts int `yaml:"max_starts"`
-	Log       Log `yaml:"log"`
+	// Governance holds the defaults of prompts with outputs.
+	Governance Governance `yaml:"output_governance"`
+	Escalation Escalation `yaml:"escalation"`
+	// Audit is fields or full: whether events may show what a candidate holds.
+	Audit string `yaml:"audit"`
+	Log   Log    `yaml:"log"`
 }
 
 // BackendNames lists the backends, sorted.
@@ -84,6 +92,7 @@ type Keep struct {
 	EventsMax Size     `yaml:"events_max"`
 	RunsMax   Size     `yaml:"runs_max"`
 	Dead      Duration `yaml:"dead"`
+	Reviews   Duration `yaml:"reviews"`
 }
 
 // Log says what the worker logs.
@@ -157,8 +166,16 @@ type Prompt struct {
 	Output      Output           `yaml:"output"`
 	Settings    schemas.Settings `yaml:"settings"`
 	// TransientRetries replaces the configuration's; nil leaves it.
-	TransientRetries *int   `yaml:"transient_retries"`
-	Tests            []Test `yaml:"tests"`
+	TransientRetries *int `yaml:"transient_retries"`
+	// Checks are rules and judges, in order; ValidationRules are rules under seed 002's name.
+	Checks           []CheckSpec      `yaml:"checks"`
+	ValidationRules  []Rule           `yaml:"validation_rules"`
+	ValidationPolicy ValidationPolicy `yaml:"validation_policy"`
+	// Outputs is seed 002's short form of a json_schema contract, in the order of the fields.
+	Outputs []OutputField `yaml:"outputs"`
+	// Governance is nil when the block does not stand.
+	Governance *Governance `yaml:"output_governance"`
+	Tests      []Test      `yaml:"tests"`
 }
 
 // Input is one declared input of a prompt.
@@ -198,8 +215,9 @@ type Output struct {
 	RepairAttempts int `yaml:"repair_attempts"`
 	// DuplicateKeys is reject or last_wins.
 	DuplicateKeys string `yaml:"duplicate_keys"`
-	// OnExhausted is return or fail.
-	OnExhausted string `yaml:"on_exhausted"`
+	// OnExhausted is return, escalate or fail.
+	OnExhausted string         `yaml:"on_exhausted"`
+	Repair      schemas.Repair `yaml:"repair"`
 }
 
 // SchemaRef is a JSON Schema: the name of a file beside the prompts, or the schema itself.

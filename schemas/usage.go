@@ -57,12 +57,39 @@ func (u *UsageSum) Add(t *Tokens) {
 		u.Without++
 		return
 	}
+	reported := map[string]int{}
+	for name, p := range t.named() {
+		if *p != nil {
+			reported[name] = 1
+		}
+	}
+	for name := range t.Other {
+		reported[name] = 1
+	}
+	u.merge(*t, reported)
+}
+
+// Join adds the calls of another sum.
+func (u *UsageSum) Join(o UsageSum) {
+	u.Calls += o.Calls
+	u.Without += o.Without
+	u.merge(o.Sum, o.Reported)
+}
+
+// merge adds sums, and how many calls reported each of their fields.
+func (u *UsageSum) merge(t Tokens, reported map[string]int) {
+	if len(reported) == 0 {
+		return
+	}
 	u.Reported = maps.Clone(u.Reported)
 	if u.Reported == nil {
 		u.Reported = map[string]int{}
 	}
-	sums, parts := u.Sum.named(), t.named()
-	for name, p := range parts {
+	for name, n := range reported {
+		u.Reported[name] += n
+	}
+	sums := u.Sum.named()
+	for name, p := range t.named() {
 		if *p == nil {
 			continue
 		}
@@ -71,7 +98,6 @@ func (u *UsageSum) Add(t *Tokens) {
 			total += *old
 		}
 		*sums[name] = &total
-		u.Reported[name]++
 	}
 	u.addOther(t.Other)
 }
@@ -86,7 +112,6 @@ func (u *UsageSum) addOther(other map[string]float64) {
 	}
 	for name, v := range other {
 		u.Sum.Other[name] += v
-		u.Reported[name]++
 	}
 }
 

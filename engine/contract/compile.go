@@ -25,6 +25,8 @@ type Contract struct {
 type CompileError struct {
 	// Pointer leads to the sub-schema, "" for the root; Keyword is the keyword at fault, "" if none.
 	Pointer, Keyword string
+	// Rule is the number of the rule at fault, from 1; 0 for a fault of anything else. Reason then names the field.
+	Rule int
 	// Reason is one sentence with the way out.
 	Reason string
 }
@@ -32,6 +34,8 @@ type CompileError struct {
 // Error implements error.
 func (e *CompileError) Error() string {
 	switch {
+	case e.Rule > 0:
+		return fmt.Sprintf("contract: rule %d: %s", e.Rule, e.Reason)
 	case e.Keyword == "" && e.Pointer == "":
 		return "contract: " + e.Reason
 	case e.Keyword == "":

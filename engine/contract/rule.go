@@ -5,6 +5,13 @@ import "encoding/json"
 // RuleFailed is the class of a candidate that its schema accepts and a rule does not.
 const RuleFailed Class = "rule_failed"
 
+// NotPreserved is the class of a candidate that satisfies its contract, made by a targeted correction that changed what
+// it was not asked to change, under preserve: enforce. Whoever compares the two makes the verdict.
+const NotPreserved Class = "not_preserved"
+
+// KeywordPreserve is the keyword of the findings of such a candidate: Expected is the value that stood there before.
+const KeywordPreserve = "preserve"
+
 // KeywordRule is the keyword of a finding that a rule made.
 const KeywordRule = "rule"
 

@@ -38,6 +38,8 @@ type Position struct {
 	Generation                             int
 	GenerationKind                         string
 	Attempt                                int
+	// Validator is the judge whose call this is; "" for the run's own.
+	Validator string
 }
 
 // Where returns p.
@@ -85,14 +87,34 @@ type Validation struct {
 	Class    string
 	Valid    bool
 	Findings []schemas.EventFinding
+	// Mended is unwrap or syntax for a candidate that was mended locally. Changed are places that the targeted
+	// correction before it changed unasked, masked as in findings.
+	Mended   string
+	Changed  []string
 	Duration time.Duration
 }
 
-// Repair announces a corrective generation: number N of M allowed. Style is conversation or regenerate.
+// Repair announces a corrective generation: number N of M allowed. Style is conversation, targeted or regenerate.
 type Repair struct {
 	Position
 	Style string
 	N, M  int
+}
+
+// Validator is one validator's vote, after all of its tries; Position.Validator names it.
+type Validator struct {
+	Position
+	// Outcome is approved, rejected, failed or skipped; Cause is the error category of the last two.
+	Outcome, Cause string
+	// Codes are a judge's reasons, only under audit: full.
+	Codes    []string
+	Duration time.Duration
+}
+
+// Escalated tells that an exhausted run goes to Sink: judge, review or none.
+type Escalated struct {
+	Position
+	Sink string
 }
 
 // Finished closes an execution, whatever its end. Its totals are not to be added to the attempts.
@@ -121,6 +143,12 @@ func (Validation) Kind() string { return schemas.EventValidation }
 
 // Kind is "repair".
 func (Repair) Kind() string { return schemas.EventRepair }
+
+// Kind is "validator".
+func (Validator) Kind() string { return schemas.EventValidator }
+
+// Kind is "escalated".
+func (Escalated) Kind() string { return schemas.EventEscalated }
 
 // Kind is "finished".
 func (Finished) Kind() string { return schemas.EventFinished }

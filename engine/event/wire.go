@@ -11,7 +11,7 @@ import (
 func Wire(e Event) schemas.Event {
 	p := e.Where()
 	out := schemas.Event{V: schemas.EventVersion, Kind: e.Kind(), RunID: p.RunID, At: p.At.UTC(), Prompt: p.Prompt, Profile: p.Profile,
-		Backend: p.Backend, Model: p.Model, Generation: p.Generation, GenerationKind: p.GenerationKind, Attempt: p.Attempt}
+		Backend: p.Backend, Model: p.Model, Generation: p.Generation, GenerationKind: p.GenerationKind, Attempt: p.Attempt, Validator: p.Validator}
 	if p.Generation > 0 {
 		out.StageAttempt = 1
 	}
@@ -26,8 +26,13 @@ func Wire(e Event) schemas.Event {
 		out.Cause, out.Status, out.WaitMS = e.Cause, e.Status, ms(e.Delay)
 	case Validation:
 		out.Outcome, out.Findings, out.DurationMS = e.outcome(), e.Findings, ms(e.Duration)
+		out.Mended, out.Changed = e.Mended, e.Changed
 	case Repair:
 		out.Outcome = e.Style
+	case Validator:
+		out.Outcome, out.Cause, out.Codes, out.DurationMS = e.Outcome, e.Cause, e.Codes, ms(e.Duration)
+	case Escalated:
+		out.Outcome = e.Sink
 	case Finished:
 		out.Outcome, out.Category, out.DurationMS = e.Status, e.Category, ms(e.Duration)
 		out.Totals = &e.Totals

@@ -1,7 +1,6 @@
 package repair
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -46,7 +45,7 @@ type Choice struct {
 // Choose decides how a candidate that is not valid is corrected (table of design section 5). It is pure. Whether the
 // candidate was cut off is the caller's question, and comes before this one.
 func Choose(candidate []byte, v contract.Verdict, o Options) Choice {
-	if v.Class != contract.SchemaInvalid && v.Class != contract.RuleFailed {
+	if v.Class != contract.SchemaInvalid && v.Class != contract.RuleFailed && v.Class != contract.NotPreserved {
 		return Choice{Style: StyleConversation}
 	}
 	all := group(v.Findings)
@@ -203,10 +202,7 @@ func missing(f contract.Finding) bool {
 	case "required", "dependentRequired":
 		return true
 	case "dependencies":
-		return f.Key != "" && none(f.Value)
+		return f.Key != "" && f.Value == nil
 	}
 	return false
 }
-
-// none reports an absent value. One that was saved and read back is null.
-func none(raw json.RawMessage) bool { return len(raw) == 0 || bytes.Equal(raw, []byte("null")) }

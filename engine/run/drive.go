@@ -11,11 +11,15 @@ type Effects interface {
 	Call(context.Context, State, Call) Event
 	// Judge gives the verdict on s.Candidate: Voted, Failed or Cancelled.
 	Judge(context.Context, State, Judge) Event
+	// Validate asks a validator: Validated or Cancelled. A validator that comes to no decision is a vote, too.
+	Validate(context.Context, State, Validate) Event
+	// Escalate tells of an escalation: Escalated or Cancelled.
+	Escalate(context.Context, State, Escalate) Event
 	// Wait pauses: Waited, Failed (not worth while) or Cancelled.
 	Wait(context.Context, State, Wait) Event
 }
 
-// Result is a run that ended.
+// Result is a run that ended, or waits for a person: its State is then in phase Reviewing and Status is "".
 type Result struct {
 	Status string
 	// Failure is nil unless Status is failed, cancelled or expired.
@@ -37,6 +41,10 @@ func Drive(ctx context.Context, p *Plan, s State, fx Effects, save func(State) e
 			e = fx.Call(ctx, s, a)
 		case Judge:
 			e = fx.Judge(ctx, s, a)
+		case Validate:
+			e = fx.Validate(ctx, s, a)
+		case Escalate:
+			e = fx.Escalate(ctx, s, a)
 		case Wait:
 			e = fx.Wait(ctx, s, a)
 		default:
@@ -52,7 +60,11 @@ func Drive(ctx context.Context, p *Plan, s State, fx Effects, save func(State) e
 	}
 }
 
-// worthSaving: a State is stored when it holds an answer that the one before did not, and another call may follow.
+// worthSaving: a State is stored when it holds an answer or a vote that the one before did not, and another call may
+// follow.
 func worthSaving(before, after State) bool {
-	return before.Phase == Judging && after.Phase == Calling
+	if before.Phase != Judging && before.Phase != Validating {
+		return false
+	}
+	return after.Phase == Calling || after.Phase == Validating
 }

@@ -38,9 +38,66 @@ type Plan struct {
 	Deadline time.Time
 	Metadata map[string]string
 	Warnings []string
+	// Validators judge a valid candidate, in order.
+	Validators []Validator
+	Policy     Policy
+	// Sink is where an exhausted run can go under on_exhausted: escalate, besides its validators: SinkReview or SinkNone.
+	Sink string
+	// Audit says that events may show what candidates hold.
+	Audit bool
+}
+
+// Sinks of an escalation.
+const (
+	SinkNone   = "none"
+	SinkJudge  = "judge"
+	SinkReview = "review"
+)
+
+// Validator is a judge: a prompt with a profile of its own (design sections 6 and 7).
+type Validator struct {
+	// Name is its prompt as id@version, Backend where it calls.
+	Name, Backend string
+	// Retries are further tries after one that came to no decision, with the same candidate.
+	Retries int
+	// MaxCalls of one try.
+	MaxCalls int
+	// Plan renders the judge's own run on a candidate. It is pure.
+	Plan func(Question) (*Plan, error)
+}
+
+// Question is what a judge is asked about.
+type Question struct {
+	// Candidate is the judged text, Messages the conversation that it answers.
+	Candidate string
+	Messages  []schemas.Message
+	// Findings of a candidate that its contract refuses; none for a valid one.
+	Findings []contract.Finding
+}
+
+// Words of a policy (seed 004).
+const (
+	PolicyFailRun      = "fail_run"
+	PolicyRejectOutput = "reject_output"
+	PolicyWarnContinue = "warn_continue"
+)
+
+// Policy says what follows from validators that do not approve.
+type Policy struct {
+	// SemanticRejection is fail_run or reject_output, ValidatorFailure warn_continue or fail_run.
+	SemanticRejection, ValidatorFailure string
 }
 
 // MaxCalls is the most provider calls that the plan allows: (R+1)(P+1), seed 003.
 func (p *Plan) MaxCalls() int {
 	return (p.TransientRetries + 1) * (p.Output.RepairAttempts + 1)
+}
+
+// MaxValidatorCalls is the most calls that validators can add; they are counted apart. They are asked once a run.
+func (p *Plan) MaxValidatorCalls() int {
+	n := 0
+	for _, v := range p.Validators {
+		n += (v.Retries + 1) * v.MaxCalls
+	}
+	return n
 }

@@ -12,26 +12,30 @@ import (
 )
 
 // StateVersion is written into every State; a State of another version is not resumed.
-const StateVersion = 1
+const StateVersion = 2
 
 // Phase says what a run is waiting for.
 type Phase string
 
-// Phases. A run starts in New and ends in Done.
+// Phases. A run starts in New and ends in Done; one in Reviewing is put down until a person decides.
 const (
-	New     Phase = "new"
-	Calling Phase = "calling"
-	Waiting Phase = "waiting"
-	Judging Phase = "judging"
-	Done    Phase = "done"
+	New        Phase = "new"
+	Calling    Phase = "calling"
+	Waiting    Phase = "waiting"
+	Judging    Phase = "judging"
+	Validating Phase = "validating"
+	Escalating Phase = "escalating"
+	Reviewing  Phase = "reviewing"
+	Done       Phase = "done"
 )
 
 // Phases lists every phase in the order of a run's way.
-var Phases = []Phase{New, Calling, Waiting, Judging, Done}
+var Phases = []Phase{New, Calling, Waiting, Judging, Validating, Escalating, Reviewing, Done}
 
 // Styles of a corrective generation.
 const (
 	StyleConversation = "conversation"
+	StyleTargeted     = "targeted"
 	StyleRegenerate   = "regenerate"
 )
 
@@ -48,6 +52,8 @@ type Candidate struct {
 	// Finish is the provider's stop reason in Emend's words; "length" is evidence of truncation.
 	Finish string `json:"finish,omitempty"`
 	Model  string `json:"model,omitempty"`
+	// Arguments says that the text is a forced tool's arguments.
+	Arguments bool `json:"arguments,omitempty"`
 }
 
 // Judged is a verdict as a State keeps it.
@@ -56,7 +62,19 @@ type Judged struct {
 	Findings []contract.Finding `json:"findings,omitempty"`
 	Omitted  int                `json:"omitted,omitempty"`
 	CutOff   bool               `json:"cut_off,omitempty"`
-	Value    json.RawMessage    `json:"-"`
+	// Mended is how the text became a value without a call; Derived is then the text that was judged.
+	Mended  string              `json:"mended,omitempty"`
+	Derived string              `json:"derived,omitempty"`
+	Rules   contract.RuleCounts `json:"rules,omitzero"`
+	Value   json.RawMessage     `json:"-"`
+}
+
+// Text is what was judged of a candidate: its own text, or the one that local mending derived.
+func (s State) Text() string {
+	if s.Judged != nil && s.Judged.Mended != "" {
+		return s.Judged.Derived
+	}
+	return s.Candidate.Text
 }
 
 // Valid reports whether the candidate satisfies its contract.
@@ -64,7 +82,16 @@ func (j *Judged) Valid() bool { return j != nil && j.Class == contract.OK }
 
 // Verdict returns the form that package repair reads.
 func (j *Judged) Verdict() contract.Verdict {
-	return contract.Verdict{Class: j.Class, Findings: j.Findings, Omitted: j.Omitted, CutOff: j.CutOff, Value: j.Value}
+	v := contract.Verdict{Class: j.Class, Findings: j.Findings, Omitted: j.Omitted, CutOff: j.CutOff, Value: j.Value, Mended: j.Mended, Rules: j.Rules}
+	if j.Mended != "" {
+		v.Derived = []byte(j.Derived)
+	}
+	return v
+}
+
+func judged(v contract.Verdict) *Judged {
+	return &Judged{Class: v.Class, Findings: v.Findings, Omitted: v.Omitted, CutOff: v.CutOff, Value: v.Value, Mended: v.Mended,
+		Derived: string(v.Derived), Rules: v.Rules}
 }
 
 // Failure is why a call or a run failed. Its texts are Emend's own words.
@@ -105,6 +132,19 @@ type State struct {
 	// Candidate and Judged are the latest completed generation's.
 	Candidate *Candidate `json:"candidate,omitempty"`
 	Judged    *Judged    `json:"judged,omitempty"`
+	// Targets are the pointers that a targeted correction lets change, Base is the value that it is about; both stand
+	// until the correction is kept.
+	Targets []string `json:"targets,omitempty"`
+	Base    string   `json:"base,omitempty"`
+	// Changed are the places that targeted corrections changed without being asked to, over the whole run.
+	Changed []string `json:"changed,omitempty"`
+	// Votes are the validators' on the latest candidate, in the order of the plan.
+	Votes          []schemas.Validator `json:"votes,omitempty"`
+	ValidatorUsage schemas.UsageSum    `json:"validator_usage,omitzero"`
+	// Sink is where an exhausted run went last: SinkNone, SinkJudge or SinkReview.
+	Sink string `json:"sink,omitempty"`
+	// Review is the decision that ended a run in review.
+	Review *schemas.Review `json:"review,omitempty"`
 	// Failure is the latest failed attempt's; it decides the wait, and with Done the result.
 	Failure  *Failure          `json:"failure,omitempty"`
 	Usage    schemas.UsageSum  `json:"usage"`
@@ -128,14 +168,31 @@ func (p *Plan) Start() State {
 // PutDown returns the State that takes up the current generation from its beginning, with a full transient budget: what
 // is stored when a run is handed back. Completed generations, their usage and all counts stay.
 func (p *Plan) PutDown(s State) State {
-	if s.Phase == Done || s.Phase == Waiting {
-		s.Phase = Calling
-	}
-	if s.Generation == 0 {
+	switch {
+	case s.Generation == 0:
 		s.Phase = New
+	case (s.Phase == Done || s.Phase == Validating) && s.asked() && len(s.Votes) < len(p.Validators):
+		s.Phase = Validating
+	case s.Phase == Done || s.Phase == Waiting:
+		s.Phase = Calling
 	}
 	s.Attempt, s.Failure, s.Status = 0, nil, ""
 	s.Left.Transient = p.TransientRetries
+	return s
+}
+
+// asked reports whether the latest candidate is one that validators are asked about: it is valid, or was escalated to
+// them. While another generation is called for, it is neither.
+func (s State) asked() bool { return s.Candidate != nil && (s.Judged.Valid() || s.Sink == SinkJudge) }
+
+// Revive completes a State that was stored: the value of a judged candidate is not stored with its text.
+func (p *Plan) Revive(s State) State {
+	if s.Candidate == nil || s.Judged == nil || s.Judged.Value != nil {
+		return s
+	}
+	j := *s.Judged
+	j.Value = p.Contract.Judge([]byte(s.Candidate.Text)).Value
+	s.Judged = &j
 	return s
 }
 

@@ -9,7 +9,7 @@ import (
 	"emend/schemas"
 )
 
-// Event is what happened: one of Started, Answered, Failed, Waited, Voted, Cancelled.
+// Event is what happened: one of Started, Answered, Failed, Waited, Voted, Validated, Escalated, Decided, Cancelled.
 type Event interface{ event() string }
 
 // Started begins a run.
@@ -38,7 +38,31 @@ type CallTimes struct{ Wait, Duration time.Duration }
 type Waited struct{ D time.Duration }
 
 // Voted is the verdict on the candidate.
-type Voted struct{ Verdict contract.Verdict }
+type Voted struct {
+	Verdict contract.Verdict
+	// Style and Targets are the correction that the verdict calls for, if any budget is left; "" is StyleConversation.
+	Style   string
+	Targets []string
+	// Changed are places that the targeted correction before it changed unasked.
+	Changed []string
+}
+
+// Validated is one validator's vote, with what it cost.
+type Validated struct {
+	Vote   schemas.Validator
+	Usage  schemas.UsageSum
+	Waited time.Duration
+}
+
+// Escalated says that an escalation was told.
+type Escalated struct{}
+
+// Decided is a person's decision. Text and Verdict are those of an edit.
+type Decided struct {
+	Review  schemas.Review
+	Text    string
+	Verdict contract.Verdict
+}
 
 // Cancelled ends a run: Status is schemas.StatusCancelled or StatusExpired. Open says that a call was under way.
 type Cancelled struct {
@@ -46,6 +70,8 @@ type Cancelled struct {
 	Cause  error
 	Open   bool
 	Call   CallTimes
+	// Vote is what an unfinished vote cost so far; nil outside of validation.
+	Vote *Validated
 }
 
 func (Started) event() string   { return "started" }
@@ -53,9 +79,12 @@ func (Answered) event() string  { return "answered" }
 func (Failed) event() string    { return "failed" }
 func (Waited) event() string    { return "waited" }
 func (Voted) event() string     { return "voted" }
+func (Validated) event() string { return "validated" }
+func (Escalated) event() string { return "escalated" }
+func (Decided) event() string   { return "decided" }
 func (Cancelled) event() string { return "cancelled" }
 
-// Action is what to do next: one of Call, Judge, Wait, Finish.
+// Action is what to do next: one of Call, Judge, Validate, Wait, Escalate, Finish.
 type Action interface{ action() }
 
 // Call asks for one provider call: attempt Attempt of generation Generation. Style and N of M describe a correction;
@@ -69,19 +98,27 @@ type Call struct {
 // Judge asks for the verdict on the latest candidate.
 type Judge struct{}
 
+// Validate asks validator number Index of the plan for its vote on the latest candidate.
+type Validate struct{ Index int }
+
+// Escalate tells that an exhausted run goes to Sink.
+type Escalate struct{ Sink string }
+
 // Wait asks for a pause before another attempt: at least AtLeast, and backoff number N (from 1) of the generation.
 type Wait struct {
 	AtLeast time.Duration
 	N       int
 }
 
-// Finish ends the run.
+// Finish ends the run, or puts it down for a person (phase Reviewing).
 type Finish struct{}
 
-func (Call) action()   {}
-func (Judge) action()  {}
-func (Wait) action()   {}
-func (Finish) action() {}
+func (Call) action()     {}
+func (Judge) action()    {}
+func (Validate) action() {}
+func (Wait) action()     {}
+func (Escalate) action() {}
+func (Finish) action()   {}
 
 // cell is one entry of the machine's table: what an event does in a phase, and where it may lead.
 type cell struct {
@@ -107,8 +144,20 @@ var table = map[Phase]map[string]cell{
 		"cancelled": {[]Phase{Done}, cancelled},
 	},
 	Judging: {
-		"voted":     {[]Phase{Calling, Done}, voted},
+		"voted":     {[]Phase{Calling, Validating, Escalating, Done}, voted},
 		"failed":    {[]Phase{Done}, judgeFailed},
+		"cancelled": {[]Phase{Done}, cancelled},
+	},
+	Validating: {
+		"validated": {[]Phase{Validating, Escalating, Done}, validated},
+		"cancelled": {[]Phase{Done}, cancelled},
+	},
+	Escalating: {
+		"escalated": {[]Phase{Validating, Reviewing, Done}, escalated},
+		"cancelled": {[]Phase{Done}, cancelled},
+	},
+	Reviewing: {
+		"decided":   {[]Phase{Done}, decided},
 		"cancelled": {[]Phase{Done}, cancelled},
 	},
 }
@@ -138,6 +187,10 @@ func (p *Plan) Pending(s State) Action {
 		return Wait{AtLeast: s.Failure.RetryAfter, N: s.Attempt}
 	case Judging:
 		return Judge{}
+	case Validating:
+		return Validate{Index: len(s.Votes)}
+	case Escalating:
+		return Escalate{Sink: s.Sink}
 	}
 	return Finish{}
 }
@@ -230,6 +283,11 @@ func cancelled(_ *Plan, s State, e Event) State {
 		s = record(s, c.Call, c.Status, 0)
 		s.Usage.Add(nil)
 	}
+	if v := c.Vote; v != nil {
+		s.ValidatorUsage.Join(v.Usage)
+		s.Counts.ValidatorCalls += v.Vote.Calls
+		s.Waited += v.Waited
+	}
 	last := s.Failure
 	s.Failure = &Failure{Category: c.Status, Message: "the run was " + c.Status, Cause: c.Cause, Billed: c.Open}
 	if last != nil {
@@ -237,51 +295,6 @@ func cancelled(_ *Plan, s State, e Event) State {
 		s.Failure.Status, s.Failure.Code, s.Failure.Attempts = last.Status, last.Code, s.Attempt
 	}
 	s.Phase, s.Status = Done, c.Status
-	return s
-}
-
-func voted(p *Plan, s State, e Event) State {
-	v := e.(Voted).Verdict
-	s.Judged = &Judged{Class: v.Class, Findings: v.Findings, Omitted: v.Omitted, CutOff: v.CutOff, Value: v.Value}
-	switch {
-	case v.Valid():
-		s.Phase, s.Status = Done, schemas.StatusSucceeded
-	case s.Left.Repair == 0 || (s.Cut() && s.Regenerated):
-		return exhausted(p, s)
-	default:
-		return repair(p, s)
-	}
-	return s
-}
-
-// Cut reports whether the latest candidate is invalid because it ends too early: the provider said so, or the text
-// shows it whatever the provider said.
-func (s State) Cut() bool {
-	return s.Candidate != nil && !s.Judged.Valid() && (s.Candidate.Finish == "length" || (s.Judged != nil && s.Judged.CutOff))
-}
-
-// repair starts a corrective generation. A cut answer is asked for again from the beginning, once a run: showing it
-// would only lengthen the next answer's prompt (design section 5).
-func repair(p *Plan, s State) State {
-	s.Left.Repair--
-	s.Style = StyleConversation
-	if s.Cut() {
-		s.Style, s.Regenerated = StyleRegenerate, true
-	}
-	s.Counts.Repairs++
-	s.Generation++
-	s.Attempt, s.Left.Transient, s.Phase = 0, p.TransientRetries, Calling
-	return s
-}
-
-// exhausted ends a run whose final candidate is invalid: a result, not an error, unless the contract says fail.
-func exhausted(p *Plan, s State) State {
-	s.Phase, s.Status = Done, schemas.StatusInvalid
-	if p.Output.OnExhausted == "fail" {
-		s.Status = schemas.StatusFailed
-		s.Failure = &Failure{Category: schemas.CategoryOutputInvalid, Exhausted: true, Attempts: s.Counts.Calls, Billed: true,
-			Message: fmt.Sprintf("the final candidate is %s after %d corrective calls", s.Judged.Class, s.Counts.Repairs)}
-	}
 	return s
 }
 

@@ -33,13 +33,20 @@ func status(code int) Failed {
 
 func answer(text string) Answered { return Answered{Candidate: Candidate{Text: text, Finish: "stop"}} }
 
-var events = []Event{Started{}, answer("x"), status(500), Waited{D: time.Second}, Voted{Verdict: contract.Verdict{Class: contract.NotJSON}},
-	Cancelled{Status: schemas.StatusCancelled, Cause: context.Canceled}}
+var events = []Event{Started{}, answer("x"), status(500), Waited{D: time.Second}, invalid, approves, Escalated{},
+	Decided{Review: schemas.Review{Decision: schemas.DecisionApprove}}, Cancelled{Status: schemas.StatusCancelled, Cause: context.Canceled}}
+
+var (
+	invalid  = Voted{Verdict: contract.Verdict{Class: contract.NotJSON}}
+	approves = Validated{Vote: schemas.Validator{Name: "j@1", Outcome: schemas.VoteApproved, Calls: 1}}
+)
 
 // inPhase is a State that a run can really have in each phase.
 func inPhase(p *Plan, ph Phase) State {
 	s := p.Start()
-	steps := map[Phase][]Event{New: nil, Calling: {Started{}}, Waiting: {Started{}, status(503)}, Judging: {Started{}, answer("x")},
+	toJudge := []Event{Started{}, answer("x"), invalid}
+	steps := map[Phase][]Event{Validating: append(toJudge, Escalated{}), Escalating: toJudge,
+		Reviewing: append(toJudge, Escalated{}, approves, Escalated{}), New: nil, Calling: {Started{}}, Waiting: {Started{}, status(503)}, Judging: {Started{}, answer("x")},
 		Done: {Started{}, status(404)}}
 	for _, e := range steps[ph] {
 		s, _ = p.Step(s, e)
@@ -49,9 +56,16 @@ func inPhase(p *Plan, ph Phase) State {
 
 // Every (phase, event) cell: one in the table leads where the table says, any other ends the run as an internal fault.
 func TestStepEveryCell(t *testing.T) {
-	p := plan(t, schemas.ModeJSON, 2, 1)
+	repairs, p := plan(t, schemas.ModeJSON, 2, 1), plan(t, schemas.ModeJSON, 2, 0)
+	p.Output.OnExhausted, p.Sink, p.Validators = "escalate", SinkReview, []Validator{{Name: "j@1"}}
 	for _, ph := range Phases {
 		for _, e := range events {
+			if ph == Judging {
+				next, _ := repairs.Step(inPhase(repairs, ph), e)
+				if c, known := table[ph][e.event()]; known && !slices.Contains(c.to, next.Phase) {
+					t.Errorf("%s/%s with a budget led to %s", ph, e.event(), next.Phase)
+				}
+			}
 			s := inPhase(p, ph)
 			if s.Phase != ph {
 				t.Fatalf("no way into phase %s", ph)
@@ -69,7 +83,7 @@ func TestStepEveryCell(t *testing.T) {
 			case !known && (next.Status != schemas.StatusFailed || next.Failure.Category != schemas.CategoryInternal):
 				t.Errorf("%s/%s: impossible event ended as %s", ph, e.event(), next.Status)
 			}
-			if _, finish := action.(Finish); finish != (next.Phase == Done) {
+			if _, finish := action.(Finish); finish != (next.Phase == Done || next.Phase == Reviewing) {
 				t.Errorf("%s/%s: action %T in phase %s", ph, e.event(), action, next.Phase)
 			}
 		}
@@ -112,6 +126,8 @@ func TestTransientStatusesOnly(t *testing.T) {
 // script answers calls from a list, so that Drive is tested without a provider.
 type script struct {
 	plan  *Plan
+	votes []Validated
+	sinks []string
 	calls []Event
 	seen  []Call
 	waits []Wait
@@ -130,6 +146,13 @@ func (x *script) Judge(_ context.Context, s State, _ Judge) Event {
 		return Failed{Failure: Failure{Category: schemas.CategoryValidation, Message: v.Err.Error()}}
 	}
 	return Voted{Verdict: v}
+}
+
+func (x *script) Validate(_ context.Context, _ State, v Validate) Event { return x.votes[v.Index] }
+
+func (x *script) Escalate(_ context.Context, _ State, e Escalate) Event {
+	x.sinks = append(x.sinks, e.Sink)
+	return Escalated{}
 }
 
 func (x *script) Wait(_ context.Context, _ State, w Wait) Event {

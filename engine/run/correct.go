@@ -1,0 +1,126 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+
+	"emend/engine/contract"
+	"emend/schemas"
+)
+
+// maxChanged bounds the places that a run remembers as changed unasked.
+const maxChanged = 20
+
+func voted(p *Plan, s State, e Event) State {
+	v := e.(Voted)
+	s.Judged = judged(v.Verdict)
+	for _, c := range v.Changed {
+		if len(s.Changed) < maxChanged && !slices.Contains(s.Changed, c) {
+			s.Changed = append(slices.Clip(s.Changed), c)
+		}
+	}
+	s.Votes = nil
+	switch {
+	case v.Verdict.Valid() && len(p.Validators) > 0:
+		s.Phase = Validating
+	case v.Verdict.Valid():
+		s.Phase, s.Status = Done, schemas.StatusSucceeded
+	case s.Left.Repair == 0 || (s.Cut() && s.Regenerated):
+		return exhausted(p, s)
+	default:
+		return repair(p, s, v)
+	}
+	return s
+}
+
+// Cut reports whether the latest candidate is invalid because it ends too early: the provider said so, or the text
+// shows it whatever the provider said.
+func (s State) Cut() bool {
+	return s.Candidate != nil && !s.Judged.Valid() && (s.Candidate.Finish == "length" || (s.Judged != nil && s.Judged.CutOff))
+}
+
+// repair starts a corrective generation. A cut answer is asked for again from the beginning, once a run: showing it
+// would only lengthen the next answer's prompt (design section 5).
+func repair(p *Plan, s State, v Voted) State {
+	s.Left.Repair--
+	s.Style = v.Style
+	if s.Style == "" {
+		s.Style = StyleConversation
+	}
+	if s.Cut() {
+		s.Style, s.Regenerated = StyleRegenerate, true
+	}
+	s = aim(s, v)
+	s.Counts.Repairs++
+	s.Generation++
+	s.Attempt, s.Left.Transient, s.Phase = 0, p.TransientRetries, Calling
+	return s
+}
+
+// aim notes what a targeted correction may change, and of which value. A correction that has to put back what the one
+// before it changed is still about the value before both.
+func aim(s State, v Voted) State {
+	switch {
+	case s.Style != StyleTargeted:
+		s.Base, s.Targets = "", nil
+	case s.Judged.Class == contract.NotPreserved || slices.ContainsFunc(s.Judged.Findings, isPreserve):
+		s.Targets = slices.Clip(s.Targets)
+		for _, t := range v.Targets {
+			if !slices.Contains(s.Targets, t) && !s.putsBack(t) {
+				s.Targets = append(s.Targets, t)
+			}
+		}
+	default:
+		s.Base, s.Targets = s.Text(), v.Targets
+	}
+	return s
+}
+
+func isPreserve(f contract.Finding) bool { return f.Keyword == contract.KeywordPreserve }
+
+func (s State) putsBack(pointer string) bool {
+	return slices.ContainsFunc(s.Judged.Findings, func(f contract.Finding) bool { return isPreserve(f) && f.Path() == pointer })
+}
+
+// exhausted ends a run whose final candidate is invalid: a result, not an error, unless the contract says fail or wants
+// somebody to look at it.
+func exhausted(p *Plan, s State) State {
+	switch p.Output.OnExhausted {
+	case "escalate":
+		s.Phase = Escalating
+		s.Sink = p.nextSink(s)
+		return s
+	case "fail":
+		s.Phase, s.Status = Done, schemas.StatusFailed
+		s.Failure = &Failure{Category: schemas.CategoryOutputInvalid, Exhausted: true, Attempts: s.Counts.Calls, Billed: true,
+			Message: fmt.Sprintf("the final candidate is %s after %d corrective calls", s.Judged.Class, s.Counts.Repairs)}
+		return s
+	}
+	s.Phase, s.Status = Done, schemas.StatusInvalid
+	return s
+}
+
+// nextSink is where an escalated run goes from where it is: to its judges first, then to people, else nowhere.
+func (p *Plan) nextSink(s State) string {
+	switch {
+	case s.Sink == "" && len(p.Validators) > 0:
+		return SinkJudge
+	case p.Sink == SinkReview:
+		return SinkReview
+	case s.Sink == "":
+		return SinkNone
+	}
+	return s.Sink
+}
+
+func escalated(_ *Plan, s State, _ Event) State {
+	switch s.Sink {
+	case SinkJudge:
+		s.Phase = Validating
+	case SinkReview:
+		s.Phase = Reviewing
+	default:
+		s.Phase, s.Status = Done, schemas.StatusInvalid
+	}
+	return s
+}

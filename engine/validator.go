@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"emend/capacity"
+	"emend/engine/event"
+	"emend/engine/run"
+	"emend/schemas"
+)
+
+// judges asks validators: each is a run of its own on the same candidate, whose calls take permits at its own backend
+// and no admission (design section 3).
+type judges struct {
+	client func(*run.Plan) LLMClient
+	gate   func(backend string) *capacity.Gate
+}
+
+// Validate asks one validator until it comes to a decision or its tries are used up. One that comes to none is a vote,
+// too: never an approval.
+func (x *effects) Validate(ctx context.Context, s run.State, a run.Validate) run.Event {
+	v := x.plan.Validators[a.Index]
+	out := run.Validated{Vote: schemas.Validator{Name: v.Name, Outcome: schemas.VoteSkipped}}
+	began := time.Now()
+	question := run.Question{Candidate: s.Text(), Messages: x.plan.Messages}
+	if !s.Judged.Valid() {
+		question.Findings = s.Judged.Findings
+	}
+	p, err := v.Plan(question)
+	if err != nil {
+		out.Vote.Cause = schemas.CategoryInvalidRequest
+		x.voted(ctx, v, out, began)
+		return out
+	}
+	for range v.Retries + 1 {
+		if stopped := x.ask(ctx, p, &out); stopped != nil {
+			return *stopped
+		}
+		if out.Vote.Outcome != schemas.VoteFailed {
+			break
+		}
+	}
+	x.voted(ctx, v, out, began)
+	return out
+}
+
+// ask makes one try and notes its outcome and what it cost.
+func (x *effects) ask(ctx context.Context, p *run.Plan, out *run.Validated) *run.Cancelled {
+	judge := &effects{client: x.judges.client(p), injected: x.injected, plan: p, permit: x.permit, allow: x.allow,
+		obs: observer{to: x.obs.to, position: position(p)}}
+	judge.obs.position.RunID, judge.obs.position.Validator = x.plan.ID, p.Prompt
+	gate := x.judges.gate(p.Backend)
+	if p.Backend != x.plan.Backend {
+		judge.permit = gate.Permit
+	}
+	res, err := run.Drive(ctx, p, p.Start(), judge, nil)
+	if p.Backend != x.plan.Backend {
+		report(gate, res)
+	}
+	out.Usage.Join(res.State.Usage)
+	out.Vote.Calls += res.State.Counts.Calls
+	out.Waited += res.State.Waited
+	if judge.denied != nil {
+		x.denied = judge.denied
+	}
+	if err != nil || res.Status == schemas.StatusCancelled || res.Status == schemas.StatusExpired || x.denied != nil {
+		return &run.Cancelled{Status: statusOf(ctx.Err()), Cause: ctx.Err(), Vote: out}
+	}
+	out.Vote.Outcome, out.Vote.Reasons, out.Vote.Cause = outcome(res)
+	return nil
+}
+
+// outcome reads a judge's run: its contract has seen to it that a valid answer is a decision.
+func outcome(res run.Result) (string, []schemas.Reason, string) {
+	if res.Failure != nil {
+		return schemas.VoteFailed, nil, res.Failure.Category
+	}
+	var said struct {
+		Decision string           `json:"decision"`
+		Reasons  []schemas.Reason `json:"reasons"`
+	}
+	if res.Status != schemas.StatusSucceeded || json.Unmarshal(res.State.Judged.Value, &said) != nil {
+		return schemas.VoteFailed, nil, schemas.CategoryOutputInvalid
+	}
+	if said.Decision == schemas.DecisionApprove {
+		return schemas.VoteApproved, nil, ""
+	}
+	return schemas.VoteRejected, said.Reasons, ""
+}
+
+// voted tells of a vote.
+func (x *effects) voted(ctx context.Context, v run.Validator, out run.Validated, began time.Time) {
+	e := event.Validator{Position: x.obs.position, Outcome: out.Vote.Outcome, Cause: out.Vote.Cause, Duration: time.Since(began)}
+	e.At, e.Validator = time.Now(), v.Name
+	if x.plan.Audit {
+		for _, r := range out.Vote.Reasons {
+			e.Codes = append(e.Codes, r.Code)
+		}
+	}
+	x.obs.send(ctx, e)
+}
+
+// Escalate tells where an exhausted run goes.
+func (x *effects) Escalate(ctx context.Context, _ run.State, a run.Escalate) run.Event {
+	if ctx.Err() != nil {
+		return stop(ctx, false, run.CallTimes{})
+	}
+	e := event.Escalated{Position: x.obs.position, Sink: a.Sink}
+	e.At = time.Now()
+	x.obs.send(ctx, e)
+	return run.Escalated{}
+}

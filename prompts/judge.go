@@ -1,0 +1,154 @@
+package prompts
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"emend/engine/run"
+	"emend/schemas"
+)
+
+// judge is a prompt that another one names in its checks.
+type judge struct {
+	compiled *compiled
+	retries  int
+}
+
+// Inputs that a judge's prompt may declare, and is given: the answer, the conversation that it answers as a list of
+// messages, and what its contract found wrong.
+const (
+	inputCandidate = "candidate"
+	inputMessages  = "messages"
+	inputFindings  = "findings"
+)
+
+// judgeSchema is the contract of every judge. It fits the strict subset of providers; what it cannot say, the engine
+// checks.
+const judgeSchema = `{"type":"object","properties":{"reasons":{"type":"array","items":{"type":"object","properties":{` +
+	`"code":{"type":"string","description":"what is wrong, in a few words of a-z and _"},"guidance":{"type":"string","description":"how to correct it"}},` +
+	`"required":["code","guidance"],"additionalProperties":false}},"decision":{"type":"string","enum":["approve","reject"]}},` +
+	`"required":["reasons","decision"],"additionalProperties":false}`
+
+// judgeInstruction ends every judge's conversation.
+const judgeInstruction = `Answer with JSON only: {"reasons": [{"code": "what_is_wrong", "guidance": "how to correct it"}], "decision": "approve" or "reject"}. ` +
+	`Give at least one reason when you reject, and none when you approve.`
+
+// judges resolves what a prompt's checks name, once all prompts are compiled.
+func (src *source) judges(s *Snapshot, c *compiled, r *report) {
+	for i, check := range c.def.Checks {
+		if check.Judge == "" {
+			continue
+		}
+		at := join(index("checks", i), "judge")
+		if !validRef(check.Judge) {
+			continue // the table has said so
+		}
+		found, problem := s.find(check.Judge)
+		if problem != nil {
+			if !src.broken(check.Judge) {
+				r.fault(at, "%s", problem.Message)
+			}
+			continue
+		}
+		for _, fault := range found.unfitJudge() {
+			r.fault(at, "%s cannot judge: %s", found.ref(), fault)
+		}
+		c.judges = append(c.judges, judge{found, check.Retries})
+	}
+}
+
+// broken reports whether a prompt is there, but its own faults keep it from being compiled.
+func (src *source) broken(ref string) bool {
+	return slices.ContainsFunc(src.prompts, func(p Prompt) bool { return ref == p.ID || ref == fmt.Sprintf("%s@%d", p.ID, p.Version) })
+}
+
+// unfitJudge lists why a prompt cannot be a judge.
+func (c *compiled) unfitJudge() (faults []string) {
+	if c.def.Profile == "" {
+		faults = append(faults, "it names no profile of its own")
+	}
+	if c.output.Mode != schemas.ModeNone || c.def.Outputs != nil {
+		faults = append(faults, "it has an output contract, and a judge's is Emend's own; remove output")
+	}
+	if len(c.def.Checks)+len(c.def.ValidationRules) > 0 {
+		faults = append(faults, "it has checks of its own")
+	}
+	if _, ok := c.def.Inputs[inputCandidate]; !ok {
+		faults = append(faults, "it declares no input named "+inputCandidate)
+	}
+	for _, name := range sortedKeys(c.def.Inputs) {
+		if known := []string{inputCandidate, inputMessages, inputFindings}; !slices.Contains(known, name) && c.def.Inputs[name].Needed() {
+			faults = append(faults, fmt.Sprintf("its input %s is given by nobody; a judge gets candidate, messages and findings", name))
+		}
+	}
+	return faults
+}
+
+// validators of a run under this prompt.
+func (s *Snapshot) validators(c *compiled) []run.Validator {
+	out := make([]run.Validator, 0, len(c.judges))
+	for _, j := range c.judges {
+		retries := j.compiled.retries(s)
+		out = append(out, run.Validator{Name: j.compiled.ref(), Backend: s.config.Profiles[j.compiled.def.Profile].Backend, Retries: j.retries,
+			MaxCalls: retries + 1, Plan: func(q run.Question) (*run.Plan, error) { return s.judgePlan(j.compiled, retries, q) }})
+	}
+	return out
+}
+
+// judgePlan renders one judge's run.
+func (s *Snapshot) judgePlan(c *compiled, retries int, q run.Question) (*run.Plan, error) {
+	inputs, err := c.judgeInputs(q)
+	if err != nil {
+		return nil, err
+	}
+	messages, faults := c.render(inputs)
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("judge %s: %s: %s", c.ref(), faults[0].at, faults[0].message)
+	}
+	profile := s.config.Profiles[c.def.Profile]
+	backend, _ := s.backend(profile.Backend)
+	output := effective(schemas.Output{Mode: schemas.ModeJSONSchema, Schema: json.RawMessage(judgeSchema)})
+	compiled, err := compileContract(output, nil)
+	if err != nil {
+		return nil, err
+	}
+	schema, _, err := native(output, backend)
+	if err != nil {
+		return nil, err
+	}
+	p := &run.Plan{Prompt: c.ref(), Profile: c.def.Profile, Backend: profile.Backend, Model: profile.Model, Output: output, Contract: compiled,
+		Messages:     append(messages, schemas.Message{Role: schemas.RoleUser, Content: judgeInstruction}),
+		Settings:     profile.Settings.Over(&c.def.Settings),
+		NativeSchema: schema, NativeName: "verdict", TransientRetries: retries, ExtraStatuses: backend.ExtraStatuses, Sink: run.SinkNone}
+	p.PromptSHA256 = fingerprint(p)
+	return p, nil
+}
+
+// judgeInputs are those of the three that the prompt declares.
+func (c *compiled) judgeInputs(q run.Question) (map[string]json.RawMessage, error) {
+	findings := make([]schemas.Finding, 0, len(q.Findings))
+	for _, f := range q.Findings {
+		findings = append(findings, schemas.Finding{Pointer: f.Pointer, Keyword: f.Keyword, Message: f.Message})
+	}
+	out := map[string]json.RawMessage{}
+	for name, v := range map[string]any{inputCandidate: q.Candidate, inputMessages: q.Messages, inputFindings: findings} {
+		if _, ok := c.def.Inputs[name]; !ok {
+			continue
+		}
+		raw, err := schemas.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("judge %s: input %s: %w", c.ref(), name, err)
+		}
+		out[name] = raw
+	}
+	return out, nil
+}
+
+// retries are the transient retries of a prompt's runs.
+func (c *compiled) retries(s *Snapshot) int {
+	if c.def.TransientRetries != nil {
+		return *c.def.TransientRetries
+	}
+	return *s.config.TransientRetries
+}
