@@ -21,7 +21,7 @@ const (
 	SchemaInvalid  Class = "schema_invalid"
 )
 
-// Finding is one located fault.
+// Finding is one located fault. A State keeps it as JSON; what is nil is left out, since null is a value.
 type Finding struct {
 	// Pointer is an RFC 6901 pointer; "" is the root. For a missing or an extra key it is the containing object.
 	Pointer string
@@ -35,13 +35,13 @@ type Finding struct {
 	// Key is the missing or extra key of required, additionalProperties and their like.
 	Key string
 	// Value is the offending value, exact bytes, nil where there is none.
-	Value json.RawMessage
+	Value json.RawMessage `json:",omitempty"`
 	// Expected is the keyword's own value in the schema, Schema the sub-schema that applied. Nil for scan findings.
-	Expected, Schema json.RawMessage
+	Expected, Schema json.RawMessage `json:",omitempty"`
 	// Shape is the sub-schema that the value at the failing path must satisfy, with a reference that stands alone
 	// followed: for a missing key that of the key, else Schema. Example is a value of it that the schema itself gives
 	// (const, enum, examples, default) and that satisfies it. Both may be nil.
-	Shape, Example json.RawMessage
+	Shape, Example json.RawMessage `json:",omitempty"`
 	// Fields are the pointers that may be changed to mend a failed rule, in the rule's order; nil for all others.
 	Fields []string
 }

@@ -143,7 +143,7 @@ func TestChooseReadsTheDerivedText(t *testing.T) {
 	}
 }
 
-// A State keeps findings as JSON: what was absent may come back as null.
+// A State keeps findings as JSON.
 func TestChooseSurvivesASavedState(t *testing.T) {
 	text := `{"a":1,"c":2}`
 	v := judge(t, ab, text)

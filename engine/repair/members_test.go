@@ -1,6 +1,9 @@
 package repair
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestMembersKeepTheirOrderAndStopAtAFault(t *testing.T) {
 	for text, want := range map[string]string{
@@ -10,12 +13,12 @@ func TestMembersKeepTheirOrderAndStopAtAFault(t *testing.T) {
 		`{"a":1,7}`:           `a=1 `,
 		`[1]`:                 ``, `"x"`: ``, ``: ``, `null`: ``,
 	} {
-		got := ""
+		var got strings.Builder
 		for _, m := range members([]byte(text)) {
-			got += m.key + "=" + string(m.value) + " "
+			got.WriteString(m.key + "=" + string(m.value) + " ")
 		}
-		if got != want {
-			t.Errorf("%s: %q, expected %q", text, got, want)
+		if got.String() != want {
+			t.Errorf("%s: %q, expected %q", text, got.String(), want)
 		}
 	}
 	if got := lookup(members([]byte(`{"a":1,"a":2}`)), "a"); string(got) != "2" {
