@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,12 +14,22 @@ import (
 
 // validate judges one text offline.
 func (a *app) validate() *cobra.Command {
-	var schema, mode string
-	var lastWins bool
+	var schema, mode, prompt, dir string
+	var lastWins, portability bool
 	c := &cobra.Command{Use: "validate [FILE|-]", Short: "Judge one text under an output contract, offline", Args: cobra.MaximumNArgs(1),
 		Long: "Judges a text as a worker judges an answer. Exit 0: valid. Exit 3: invalid. Exit 2: the schema or the file is bad.\n" +
-			"--mode is none, basic, json or json_schema; by default json_schema with --schema, else json.",
+			"--mode is none, basic, json or json_schema; by default json_schema with --schema, else json.\n" +
+			"With --portability no text is read: it prints for every provider how the schema goes out, and what is not enforced there.",
 		RunE: func(_ *cobra.Command, args []string) error {
+			if portability && len(args) > 0 {
+				return errors.New("--portability reads no text: give --schema or --prompt alone")
+			}
+			if portability {
+				return a.portability(schema, prompt, dir)
+			}
+			if prompt != "" {
+				return errors.New("--prompt belongs to --portability: a text is judged with --schema")
+			}
 			judge, err := compile(schema, mode, lastWins)
 			if err != nil {
 				return err
@@ -31,6 +42,9 @@ func (a *app) validate() *cobra.Command {
 		}}
 	c.Flags().StringVar(&schema, "schema", "", "a JSON Schema `FILE`")
 	c.Flags().StringVar(&mode, "mode", "", "the output `MODE`")
+	c.Flags().BoolVar(&portability, "portability", false, "print how each provider carries the schema of --schema or --prompt")
+	c.Flags().StringVar(&prompt, "prompt", "", "with --portability: the `PROMPT` whose schema and backend are meant")
+	c.Flags().StringVar(&dir, "dir", ".", "with --prompt: the `FOLDER` with emend.yaml and prompts/")
 	c.Flags().BoolVar(&lastWins, "last-wins", false, "accept repeated keys; the last counts")
 	return c
 }
