@@ -51,6 +51,7 @@ func Message(candidate []byte, v contract.Verdict, s Style) string {
 	b.WriteString(opening(candidate, s) + s.count() + "\n\n")
 	writeReceived(&b, candidate, s)
 	writeFindings(&b, feedback(v, s))
+	writeHints(&b, candidate, v, s)
 	b.WriteString(rule(s))
 	return b.String()
 }

@@ -24,6 +24,7 @@ func targetedMessage(candidate []byte, v contract.Verdict, s Style) string {
 	for _, block := range blocks {
 		b.WriteString(block)
 	}
+	writeHints(&b, candidate, v, s)
 	b.WriteString("RULE\n" + targetedRule(judged(candidate, v), all, s))
 	return b.String()
 }
