@@ -19,7 +19,7 @@ var floors = map[string]float64{
 	"emend/engine/contract": 1, "emend/engine/event": 1,
 	"emend/engine/run": 2, "emend/engine/repair": 2, "emend/engine/provider": 2,
 	"emend/engine/provider/wireschema": 2.05, "emend/engine/provider/openai": 2.1, "emend/engine/provider/anthropic": 2.1,
-	"emend/engine/provider/gemini":   2.1,
+	"emend/engine/provider/gemini": 2.1, "emend/engine/provider/ollama": 2.1,
 	"emend/engine/provider/scripted": 2.2,
 	"emend/engine/provider/dialects": 2.3, "emend/engine/provider/providertest": 2.4,
 	"emend/prompts": 3, "emend/engine": 4, "emend/consumer": 5, "emend/cmd/emend": 6, "emend/integration": 7,

@@ -11,6 +11,7 @@ import (
 	"emend/engine/provider"
 	"emend/engine/provider/anthropic"
 	"emend/engine/provider/gemini"
+	"emend/engine/provider/ollama"
 	"emend/engine/provider/openai"
 	"emend/engine/provider/scripted"
 )
@@ -47,6 +48,8 @@ var table = []Entry{
 		New: func() provider.Dialect { return anthropic.New() }, Options: anthropic.Options, Carry: anthropic.Carry},
 	{Name: "gemini", Doc: "Google's generateContent, of the Gemini API and of Vertex AI",
 		New: func() provider.Dialect { return gemini.New() }, Options: gemini.Options, Carry: gemini.Carry},
+	{Name: "ollama", Doc: "Ollama's own chat, not its OpenAI-compatible one",
+		New: func() provider.Dialect { return ollama.New() }, Options: ollama.Options, Carry: ollama.Carry},
 	{Name: "scripted", Doc: "a script of answers and faults in place of a model, without a network",
 		New: func() provider.Dialect { return openai.New() }, Options: scriptedOptions, Carry: openai.Carry,
 		Transport: scriptedTransport, URL: "http://scripted.invalid/v1"},

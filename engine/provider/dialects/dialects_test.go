@@ -11,7 +11,7 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	if got := strings.Join(Names(), " "); got != "openai anthropic gemini scripted" {
+	if got := strings.Join(Names(), " "); got != "openai anthropic gemini ollama scripted" {
 		t.Errorf("dialects %s", got)
 	}
 	for _, name := range Names() {
@@ -35,7 +35,7 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Lookup("opanai"); err == nil || !strings.Contains(err.Error(), "one of openai, anthropic, gemini, scripted") {
+	if _, err := Lookup("opanai"); err == nil || !strings.Contains(err.Error(), "one of openai, anthropic, gemini, ollama, scripted") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -35,3 +35,6 @@ func Asserts(keyword string, value provider.Value) bool {
 	}
 	return true
 }
+
+// Assertions lists the keywords that can make a value invalid, by name.
+func Assertions() []string { return slices.Clone(assertions) }
