@@ -97,6 +97,9 @@ func (w *Worker) Cancel(ctx context.Context, k Key) (schemas.CancelReply, error)
 		if err != nil {
 			return out, err
 		}
+		if rec, err := w.waiting(ctx, k, r); rec != nil || err != nil {
+			return w.cancelReview(ctx, k, rec, err)
+		}
 		if r != nil && (m == nil || !replaceable(r, m.Sequence) || r.Request.SHA256 != schemas.Fingerprint(backend, m.Data)) {
 			out.Status = r.Status
 			return out, nil

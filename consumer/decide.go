@@ -28,6 +28,8 @@ type Whereabouts struct {
 	Result    *schemas.Result
 	ResultSeq uint64
 	State     *run.State
+	// Review is the entry of a run that waits for a person.
+	Review *review
 }
 
 // Limits of a delivery; see the definition files.
@@ -37,7 +39,7 @@ type Limits struct {
 	QueueTTL     time.Duration
 }
 
-// Disposition is what to do with a delivery: one of Execute, Resume, Resend, HandBack, Dead, Expire.
+// Disposition is what to do with a delivery: one of Execute, Resume, Resend, InReview, HandBack, Dead, Expire.
 type Disposition interface{ disposition() }
 
 // Execute runs from the start; Replace is the sequence of the settled outcome that the new result replaces, else 0.
@@ -51,6 +53,9 @@ type Resume struct {
 
 // Resend sends the stored result again and acks. No call.
 type Resend struct{ Result *schemas.Result }
+
+// InReview acks a request whose run waits for a person; the requester is told so. No call.
+type InReview struct{}
 
 // HandBack gives the message back for Delay, with the cause that `emend get` shows.
 type HandBack struct {
@@ -74,6 +79,7 @@ type Expire struct {
 func (Execute) disposition()  {}
 func (Resume) disposition()   {}
 func (Resend) disposition()   {}
+func (InReview) disposition() {}
 func (HandBack) disposition() {}
 func (Dead) disposition()     {}
 func (Expire) disposition()   {}
@@ -97,6 +103,9 @@ func Decide(d Delivery, w Whereabouts, gate capacity.GateState, lim Limits, now 
 	if settled != nil {
 		return settled
 	}
+	if waiting := waitsForPerson(d, w); waiting != nil {
+		return waiting
+	}
 	if over := expired(d, lim, now); over != "" {
 		return Expire{Reason: over, Replace: replace}
 	}
@@ -116,6 +125,9 @@ func abandoned(d Delivery, w Whereabouts, lim Limits) Disposition {
 		return nil
 	}
 	replace, settled := settledAs(d, w)
+	if settled == nil {
+		settled = waitsForPerson(d, w)
+	}
 	if settled != nil {
 		return settled
 	}
@@ -126,6 +138,9 @@ func abandoned(d Delivery, w Whereabouts, lim Limits) Disposition {
 func refused(d Delivery, w Whereabouts, lim Limits, now time.Time) Disposition {
 	if w.Result != nil && w.Result.Request.SHA256 == d.Fingerprint && !replaceable(w.Result, d.Seq) {
 		return Resend{Result: w.Result}
+	}
+	if w.Review != nil && w.Review.Fingerprint == d.Fingerprint && waitsForPerson(d, w) != nil {
+		return InReview{}
 	}
 	if errors.Is(d.Refusal, prompts.ErrUnknown) && now.Sub(d.Published) < lim.CatalogGrace {
 		return HandBack{Delay: unknownRetry, Cause: "unknown_prompt"}
@@ -146,6 +161,18 @@ func settledAs(d Delivery, w Whereabouts) (replace uint64, out Disposition) {
 		return w.ResultSeq, nil
 	}
 	return 0, Resend{Result: w.Result}
+}
+
+// waitsForPerson: a run in review is executed by nobody, and other content under its id is a conflict. An entry that has
+// its result already is only a leftover.
+func waitsForPerson(d Delivery, w Whereabouts) Disposition {
+	switch {
+	case w.Review == nil || (w.Result != nil && w.Result.Request.Seq >= w.Review.RequestSeq):
+		return nil
+	case w.Review.Fingerprint != d.Fingerprint:
+		return Dead{Category: schemas.CategoryIDConflict, Message: "a run with this id and other content waits for a person; publish under another id"}
+	}
+	return InReview{}
 }
 
 func replaceable(r *schemas.Result, seq uint64) bool {

@@ -117,6 +117,9 @@ func (h *handler) dispose(ctx context.Context, what Disposition, where Whereabou
 		h.execute(ctx, v.State, v.Replace)
 	case Resend:
 		h.resend(v.Result)
+	case InReview:
+		h.interim()
+		h.ackNow()
 	case HandBack:
 		h.handBack(ctx, v)
 	case Expire:
@@ -134,6 +137,7 @@ func (h *handler) anew(old *run.State) run.State {
 	s := h.plan.Start()
 	if old != nil && old.V == run.StateVersion {
 		s.Counts, s.Usage, s.Attempts, s.Model, s.Waited, s.PutDowns = old.Counts, old.Usage, old.Attempts, old.Model, old.Waited, old.PutDowns
+		s.ValidatorUsage = old.ValidatorUsage
 	}
 	return s
 }
@@ -203,6 +207,8 @@ func (h *handler) execute(ctx context.Context, s run.State, replace uint64) {
 		h.putDown(h.w.base, res.State, HandBack{Delay: ledgerRetry, Cause: "ledger"})
 	case h.wasPutDown(ctx, res):
 		h.putDown(h.w.base, res.State, HandBack{Cause: "draining"})
+	case res.State.Phase == run.Reviewing:
+		h.escalate(work, res.State, replace)
 	case h.waits(res):
 		h.wait(h.w.base, res)
 	default:
@@ -254,6 +260,7 @@ func (h *handler) slim(s *run.State) *run.State {
 	out := h.plan.Start()
 	out.Counts, out.Usage, out.Attempts = s.Counts, s.Usage, s.Attempts
 	out.Model, out.Waited, out.PutDowns = s.Model, s.Waited, s.PutDowns
+	out.ValidatorUsage = s.ValidatorUsage
 	return &out
 }
 

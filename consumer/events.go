@@ -51,7 +51,9 @@ func spent(s run.State, before *run.State) run.State {
 	}
 	b := before.Counts
 	s.Counts = schemas.Counts{Calls: s.Counts.Calls - b.Calls, Retries: s.Counts.Retries - b.Retries, Repairs: s.Counts.Repairs - b.Repairs,
-		Corrections: s.Counts.Corrections - b.Corrections, Executions: s.Counts.Executions - b.Executions}
+		Corrections: s.Counts.Corrections - b.Corrections, ValidatorCalls: s.Counts.ValidatorCalls - b.ValidatorCalls,
+		Executions: s.Counts.Executions - b.Executions}
+	s.ValidatorUsage = used(s.ValidatorUsage, before.ValidatorUsage)
 	s.Model, s.Waited = s.Model-before.Model, s.Waited-before.Waited
 	s.Usage = used(s.Usage, before.Usage)
 	return s

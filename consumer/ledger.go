@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -52,7 +53,10 @@ type Ledger struct {
 	names   subjects.Names
 	results jetstream.Stream
 	runs    jetstream.Stream
-	state   jetstream.KeyValue
+	reviews jetstream.Stream
+	// reviewing is asked whether a run may wait for a person at all; without it no entry is looked for.
+	reviewing atomic.Bool
+	state     jetstream.KeyValue
 }
 
 // NewLedger binds to the streams, which must exist.
@@ -65,6 +69,10 @@ func NewLedger(ctx context.Context, js jetstream.JetStream, names subjects.Names
 	if l.runs, err = js.Stream(ctx, names.RunsStream()); err != nil {
 		return nil, fmt.Errorf("stream %s: %w", names.RunsStream(), err)
 	}
+	if l.reviews, err = js.Stream(ctx, names.ReviewsStream()); err != nil {
+		return nil, fmt.Errorf("stream %s: %w", names.ReviewsStream(), err)
+	}
+	l.reviewing.Store(l.reviews.CachedInfo().State.Msgs > 0)
 	if l.state, err = js.KeyValue(ctx, names.StateBucket()); err != nil {
 		return nil, fmt.Errorf("bucket %s: %w", names.StateBucket(), err)
 	}
@@ -111,6 +119,11 @@ func (l *Ledger) Find(ctx context.Context, k Key, seq, count uint64) (Whereabout
 	var err error
 	if w.Result, w.ResultSeq, err = l.Result(ctx, k); err != nil {
 		return w, nil, err
+	}
+	if l.reviewing.Load() {
+		if w.Review, err = l.Review(ctx, k); err != nil {
+			return w, nil, err
+		}
 	}
 	if count < 2 {
 		return w, &saved{V: savedVersion, Seq: seq}, nil

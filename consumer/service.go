@@ -46,7 +46,8 @@ func (w *Worker) serve() (*services, error) {
 	for _, e := range []struct {
 		name, subject string
 		do            func(micro.Request)
-	}{{"ask", w.names.AllAsks(), s.ask}, {"submit", w.names.AllSubmits(), s.submit}, {"get", w.names.Get(), s.get}, {"cancel", w.names.Cancel(), s.cancel}} {
+	}{{"ask", w.names.AllAsks(), s.ask}, {"submit", w.names.AllSubmits(), s.submit}, {"get", w.names.Get(), s.get}, {"cancel", w.names.Cancel(), s.cancel},
+		{"reviews", w.names.AllReviewQueries(), s.reviewsOf}, {"decide", w.names.AllDecisions(), s.decide}} {
 		if err := s.svc.AddEndpoint(e.name, micro.HandlerFunc(s.guard(e.do)), micro.WithEndpointSubject(e.subject)); err != nil {
 			return nil, errors.Join(fmt.Errorf("endpoint %s: %w", e.name, err), s.svc.Stop(), sub.Unsubscribe())
 		}
@@ -241,6 +242,9 @@ func (w *Worker) Whereabouts(ctx context.Context, k Key) (any, error) {
 	m, backend, err := w.request(ctx, k)
 	if err != nil {
 		return nil, err
+	}
+	if rec, err := w.waiting(ctx, k, r); rec != nil || err != nil {
+		return schemas.Progress{ID: k.ID, Queue: k.Queue, State: schemas.StateInReview, Cause: string(rec.class())}, err
 	}
 	if r != nil && (m == nil || !replaceable(r, m.Sequence)) {
 		return r, nil

@@ -72,9 +72,11 @@ func (h *handler) keep(s run.State) bool {
 	if h.plan == nil || h.saved == nil {
 		return false
 	}
-	if s.Candidate != nil && s.Judged != nil && (s.Failure == nil || s.Failure.Category == schemas.CategoryOutputInvalid) {
+	switch {
+	case s.Phase == run.Reviewing: // it waits for nothing but the store
+	case s.Candidate != nil && s.Judged != nil && (s.Failure == nil || s.Failure.Category == schemas.CategoryOutputInvalid):
 		s.Phase, s.Status, s.Failure = run.Judging, "", nil
-	} else {
+	default:
 		s = h.plan.PutDown(s)
 	}
 	if err := h.save(h.w.base, s); err != nil {
@@ -105,7 +107,7 @@ func (h *handler) overtaken(ctx context.Context, s run.State) bool {
 // saved on the way is in the totals of whoever went on from there.
 func (h *handler) superseded(s run.State) {
 	totals := engine.Totals(run.Result{State: spent(s, h.carried)})
-	if totals.Counts.Calls == 0 {
+	if totals.Counts.Calls+totals.Counts.ValidatorCalls == 0 {
 		return
 	}
 	h.events.send(schemas.Event{Kind: schemas.EventSuperseded, Totals: &totals, Backend: h.backend})

@@ -14,6 +14,7 @@ import (
 
 	"emend/capacity"
 	"emend/engine"
+	"emend/engine/run"
 	"emend/prompts"
 	"emend/subjects"
 )
@@ -101,7 +102,19 @@ func (w *Worker) Engine() *engine.Engine { return w.engine.Load() }
 
 // Reload replaces the definitions for runs that start from now on; runs under way keep theirs. Backends and queues
 // that are new or gone take effect at the next start.
-func (w *Worker) Reload(e *engine.Engine) { w.engine.Store(e) }
+func (w *Worker) Reload(e *engine.Engine) {
+	if w.ledger != nil {
+		w.noteSink(e)
+	}
+	w.engine.Store(e)
+}
+
+// noteSink lets deliveries look for reviews from the moment at which there may be some.
+func (w *Worker) noteSink(e *engine.Engine) {
+	if e.Snapshot().Config().Escalation.Sink == run.SinkReview {
+		w.ledger.reviewing.Store(true)
+	}
+}
 
 // Run makes or checks the streams, serves until ctx is done, then drains: it stops pulling, hands back what has not
 // started, lets runs finish for the configuration's drain_timeout, and puts down the rest with its state. It returns
@@ -126,6 +139,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	stopLeases := make(chan struct{})
 	w.background.Go(func() { w.leases.run(stopLeases) })
+	w.background.Go(func() { w.watchReviews(ctx) })
 	pulling := w.start(ctx, work)
 	if w.opts.Ready != nil {
 		w.opts.Ready()
@@ -191,8 +205,11 @@ func (w *Worker) prepare(ctx context.Context) error {
 	if err := w.topology.Apply(ctx, changes); err != nil {
 		return err
 	}
-	w.ledger, err = NewLedger(ctx, w.js, w.names)
-	return err
+	if w.ledger, err = NewLedger(ctx, w.js, w.names); err != nil {
+		return err
+	}
+	w.noteSink(w.engine.Load())
+	return nil
 }
 
 func needed(changes []Change) error {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"emend/capacity"
@@ -84,10 +85,43 @@ func outcome(res run.Result) (string, []schemas.Reason, string) {
 	if res.Status != schemas.StatusSucceeded || json.Unmarshal(res.State.Judged.Value, &said) != nil {
 		return schemas.VoteFailed, nil, schemas.CategoryOutputInvalid
 	}
-	if said.Decision == schemas.DecisionApprove {
+	switch {
+	case said.Decision == schemas.DecisionApprove:
 		return schemas.VoteApproved, nil, ""
+	case len(said.Reasons) == 0:
+		return schemas.VoteFailed, nil, schemas.CategoryOutputInvalid // it does not say what is wrong
 	}
-	return schemas.VoteRejected, said.Reasons, ""
+	return schemas.VoteRejected, bounded(said.Reasons), ""
+}
+
+// Bounds of what a judge may say.
+const (
+	maxReasons  = 32
+	maxCode     = 64
+	maxGuidance = 4096
+)
+
+// bounded makes codes of a judge's words: small letters, digits and _, so that they can be counted and shown.
+func bounded(said []schemas.Reason) []schemas.Reason {
+	out := make([]schemas.Reason, 0, min(len(said), maxReasons))
+	for _, r := range said[:min(len(said), maxReasons)] {
+		code := strings.Trim(strings.Map(codeRune, strings.ToLower(r.Code)), "_")
+		if code == "" {
+			code = "unspecified"
+		}
+		if len(r.Guidance) > maxGuidance {
+			r.Guidance = strings.ToValidUTF8(r.Guidance[:maxGuidance], "")
+		}
+		out = append(out, schemas.Reason{Code: code[:min(len(code), maxCode)], Guidance: r.Guidance})
+	}
+	return out
+}
+
+func codeRune(c rune) rune {
+	if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+		return c
+	}
+	return '_'
 }
 
 // voted tells of a vote.

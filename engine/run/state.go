@@ -187,7 +187,7 @@ func (s State) asked() bool { return s.Candidate != nil && (s.Judged.Valid() || 
 
 // Revive completes a State that was stored: the value of a judged candidate is not stored with its text.
 func (p *Plan) Revive(s State) State {
-	if s.Candidate == nil || s.Judged == nil || s.Judged.Value != nil {
+	if p.Contract == nil || s.Candidate == nil || s.Judged == nil || s.Judged.Value != nil {
 		return s
 	}
 	j := *s.Judged

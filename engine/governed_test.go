@@ -1,0 +1,226 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"emend/engine"
+	"emend/engine/event"
+	"emend/engine/provider"
+	"emend/prompts"
+	"emend/schemas"
+)
+
+// models answers by model, from lists; "!" as an answer is a transport failure. It keeps what it was sent.
+type models struct {
+	mu      sync.Mutex
+	answers map[string][]string
+	sent    map[string][]*engine.GenerateRequest
+}
+
+func (m *models) Generate(_ context.Context, r *engine.GenerateRequest) (*engine.GenerateResponse, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sent == nil {
+		m.sent = map[string][]*engine.GenerateRequest{}
+	}
+	m.sent[r.Model] = append(m.sent[r.Model], r)
+	list := m.answers[r.Model]
+	if len(list) == 0 {
+		return nil, errors.New("no answer is left for " + r.Model)
+	}
+	m.answers[r.Model] = list[1:]
+	if list[0] == "!" {
+		return nil, errors.New("connection lost")
+	}
+	in := int64(10)
+	return &engine.GenerateResponse{Text: list[0], Finish: provider.FinishStop, Tokens: &schemas.Tokens{Input: &in, Output: &in}}, nil
+}
+
+const governedConfig = `backends:
+  main: {dialect: openai, url: 'http://main.invalid/v1', permits: 1, admitted: 1}
+  other: {dialect: openai, url: 'http://other.invalid/v1', permits: 1, admitted: 1}
+profiles:
+  work: {backend: main, model: worker}
+  judge: {backend: other, model: judge}
+  same: {backend: main, model: judge}
+`
+
+const judgePrompt = "inputs: {candidate: {}, messages: {default: []}}\nmessages: [{user: 'Judge {{ .candidate }} of {{ .messages }}'}]\nprofile: "
+
+func governed(t *testing.T, m *models, config, prompt string, options ...engine.Option) *engine.Engine {
+	t.Helper()
+	files := fstest.MapFS{"emend.yaml": {Data: []byte(governedConfig + config)}, "prompts/x@1.yaml": {Data: []byte("profile: work\nmessages: [{user: 'Total?'}]\n" + prompt)},
+		"prompts/j@1.yaml": {Data: []byte(judgePrompt + "judge")}, "prompts/k@1.yaml": {Data: []byte(judgePrompt + "same")}}
+	s, err := prompts.LoadFS(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.New(s, append([]engine.Option{engine.WithLLMClient(m)}, options...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+const (
+	approve  = `{"reasons":[],"decision":"approve"}`
+	reject   = `{"reasons":[{"code":"Wrong Sum!","guidance":"add up"}],"decision":"reject"}`
+	nonsense = `perhaps`
+)
+
+func TestJudgesDecideUponAValidCandidate(t *testing.T) {
+	for _, c := range []struct {
+		name, checks string
+		votes        []string
+		status       string
+		err          error
+		outcomes     string
+		calls        int
+	}{
+		{"approved", "{judge: j@1}, {judge: k@1}", []string{approve, approve}, schemas.StatusSucceeded, nil, "approved approved", 2},
+		{"rejected", "{judge: j@1}", []string{reject}, "", engine.ErrRejected, "rejected", 1},
+		{"nonsense is no approval", "{judge: j@1}", []string{nonsense}, schemas.StatusUnverified, nil, "failed", 1},
+		{"a rejection without a reason is nonsense", "{judge: j@1}", []string{`{"reasons":[],"decision":"reject"}`}, schemas.StatusUnverified, nil, "failed", 1},
+		{"tried again", "{judge: j@1, retries: 2}", []string{"!", nonsense, approve}, schemas.StatusSucceeded, nil, "approved", 3},
+		{"a rejection wins over a failure", "{judge: j@1}, {judge: k@1}", []string{"!", reject}, "", engine.ErrRejected, "failed rejected", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := &models{answers: map[string][]string{"worker": {`{"a":1}`}, "judge": c.votes}}
+			e := governed(t, m, "", "output: {mode: json}\nchecks: ["+c.checks+"]")
+			seen := &collected{}
+			r, err := e.Run(t.Context(), engine.RunRequest{ID: "1", Prompt: "x", Observer: seen})
+			if !errors.Is(err, c.err) || (err == nil) != (r != nil) {
+				t.Fatalf("%v, %+v", err, r)
+			}
+			if r != nil && (r.Status != c.status || r.Counts.Calls != 1 || r.Counts.ValidatorCalls != c.calls || r.Usage.Calls != 1) {
+				t.Errorf("%s, %+v", r.Status, r.Counts)
+			}
+			var outcomes []string
+			for _, e := range seen.events {
+				if v, ok := e.(event.Validator); ok {
+					outcomes = append(outcomes, v.Outcome)
+				}
+			}
+			if strings.Join(outcomes, " ") != c.outcomes {
+				t.Errorf("votes %v", outcomes)
+			}
+			last := seen.events[len(seen.events)-1].(event.Finished)
+			if last.Totals.Counts.ValidatorCalls != c.calls || last.Totals.ValidatorUsage == nil {
+				t.Errorf("totals %+v", last.Totals)
+			}
+			for _, backend := range []string{"main", "other"} {
+				if s := e.Gate(backend).Stats(); s.PermitsInUse != 0 || s.AdmittedInUse != 0 || s.Waiting != 0 {
+					t.Errorf("%s: left over %+v", backend, s)
+				}
+			}
+		})
+	}
+}
+
+// The judge sees the candidate and the conversation as data, and every call of it is an event of its own.
+func TestAJudgesCallsAreTold(t *testing.T) {
+	m := &models{answers: map[string][]string{"worker": {`{"a":"{{ .x }}"}`}, "judge": {reject}}}
+	e := governed(t, m, "audit: full\n", "output: {mode: json}\nchecks: [{judge: j}]\nvalidation_policy: {semantic_rejection: reject_output}")
+	seen := &collected{}
+	r, err := e.Run(t.Context(), engine.RunRequest{ID: "1", Prompt: "x", Observer: seen})
+	if err != nil || r.Status != schemas.StatusRejected || !r.Validation.Valid || string(r.Output) != `{"a":"{{ .x }}"}` {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	v := r.Validation.Validators
+	if len(v) != 1 || v[0].Name != "j@1" || len(v[0].Reasons) != 1 || v[0].Reasons[0] != (schemas.Reason{Code: "wrong_sum", Guidance: "add up"}) {
+		t.Errorf("%+v", v)
+	}
+	asked := m.sent["judge"][0].Messages
+	if got := asked[0].Content; !strings.HasPrefix(got, `Judge {"a":"{{ .x }}"} of [{"role":"user","content":"Total?"}]`) || len(asked) != 2 {
+		t.Errorf("the judge was asked %q", got)
+	}
+	attempts := 0
+	for _, e := range seen.events {
+		p := e.Where()
+		if a, ok := e.(event.Attempt); ok && p.Validator == "j@1" && p.Backend == "other" && p.Model == "judge" && p.RunID == "1" && a.Usage != nil {
+			attempts++
+		}
+		if v, ok := e.(event.Validator); ok && !slices.Equal(v.Codes, []string{"wrong_sum"}) {
+			t.Errorf("codes %v", v.Codes)
+		}
+	}
+	if attempts != 1 {
+		t.Errorf("%d attempts of the judge were told", attempts)
+	}
+}
+
+func TestAnEscalationIsToldEvenToNobody(t *testing.T) {
+	m := &models{answers: map[string][]string{"worker": {"bad", "bad", "bad"}, "judge": {approve}}}
+	for checks, want := range map[string]string{"": "none", "\nchecks: [{judge: j}]": "judge"} {
+		m.answers["worker"] = []string{"bad", "bad", "bad"}
+		e := governed(t, m, "", "output: {mode: json}\noutput_governance: {}"+checks)
+		seen := &collected{}
+		r, err := e.Run(t.Context(), engine.RunRequest{Prompt: "x", Observer: seen})
+		if err != nil || r.Status != schemas.StatusInvalid || r.Counts.Repairs != 2 || r.Validation.Valid {
+			t.Fatalf("%s: %v, %+v", want, err, r)
+		}
+		var sinks []string
+		for _, e := range seen.events {
+			if x, ok := e.(event.Escalated); ok {
+				sinks = append(sinks, x.Sink)
+			}
+		}
+		if strings.Join(sinks, " ") != want {
+			t.Errorf("%s: escalated to %v", want, sinks)
+		}
+		if said := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "was not escalated") }); said != (want == "none") {
+			t.Errorf("%s: warnings %v", want, r.Warnings)
+		}
+	}
+}
+
+const prices = `output: {mode: json_schema, repair_attempts: 2, schema: {type: object, properties: {price: {type: number}, total: {type: number}}}, repair: {preserve: `
+
+// Seed 001: a targeted correction may change what it names, and nothing else.
+func TestPreservation(t *testing.T) {
+	const bad, near, good = `{"price":"4 USD","total":5}`, `{"price":4,"total":4}`, `{"total":5,"price":4}`
+	for _, c := range []struct {
+		preserve string
+		answers  []string
+		status   string
+		class    string
+		changed  int
+	}{
+		{"report", []string{bad, good}, schemas.StatusSucceeded, "ok", 0},
+		{"report", []string{bad, near}, schemas.StatusSucceeded, "ok", 1},
+		{"none", []string{bad, near}, schemas.StatusSucceeded, "ok", 0},
+		{"enforce", []string{bad, near, good}, schemas.StatusSucceeded, "ok", 1},
+		{"enforce", []string{bad, near, near}, schemas.StatusInvalid, "not_preserved", 1},
+	} {
+		m := &models{answers: map[string][]string{"worker": c.answers}}
+		e := governed(t, m, "", prices+c.preserve+"}}")
+		r, err := e.Run(t.Context(), engine.RunRequest{Prompt: "x"})
+		if err != nil || r.Status != c.status || r.Validation.Class != c.class || len(r.Validation.Changed) != c.changed || len(m.answers["worker"]) != 0 {
+			t.Errorf("%s %v: %v, %+v", c.preserve, c.answers, err, r)
+		}
+		if c.changed > 0 && r.Validation.Changed[0] != "/total" {
+			t.Errorf("changed %v", r.Validation.Changed)
+		}
+	}
+}
+
+func TestEventsShowValuesOnlyUnderAuditFull(t *testing.T) {
+	for config, want := range map[string]string{"": "", "audit: full\n": `"4 USD"`} {
+		m := &models{answers: map[string][]string{"worker": {`{"price":"4 USD"}`, `{"price":4}`}}}
+		seen := &collected{}
+		if _, err := governed(t, m, config, prices+"report}}").Run(t.Context(), engine.RunRequest{Prompt: "x", Observer: seen}); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range seen.events {
+			if v, ok := e.(event.Validation); ok && !v.Valid && (len(v.Findings) != 1 || string(v.Findings[0].Value) != want || v.Findings[0].Pointer != "/price") {
+				t.Errorf("%q: %+v", config, v.Findings)
+			}
+		}
+	}
+}
