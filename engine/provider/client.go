@@ -6,10 +6,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -31,15 +31,14 @@ type ClientOptions struct {
 type Client struct {
 	transport http.RoundTripper
 	now       func() time.Time
+	// pools are the *http.Transport that calls went through, so that CloseIdle finds those of endpoints.
+	pools sync.Map
 }
 
 // NewClient returns a client with its own connection pool.
 func NewClient(o ClientOptions) *Client {
-	if o.MaxIdlePerHost <= 0 {
-		o.MaxIdlePerHost = 64
-	}
 	if o.Transport == nil {
-		o.Transport = newTransport(o.MaxIdlePerHost)
+		o.Transport = NewTransport(TransportOptions{MaxIdlePerHost: o.MaxIdlePerHost})
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -47,25 +46,16 @@ func NewClient(o ClientOptions) *Client {
 	return &Client{transport: o.Transport, now: o.Now}
 }
 
-// newTransport bounds what an endpoint's Timeout may leave open: dial and TLS. Everything after is Timeout's.
-func newTransport(idlePerHost int) *http.Transport {
-	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    idlePerHost,
-		IdleConnTimeout:        60 * time.Second,
-		TLSHandshakeTimeout:    10 * time.Second,
-		MaxResponseHeaderBytes: 256 << 10,
-	}
-}
-
-// CloseIdle closes the idle connections of the client's transport. Calls under way are not touched.
+// CloseIdle closes the idle connections of the client's transport and of every endpoint's own that it called through.
+// Calls under way are not touched.
 func (c *Client) CloseIdle() {
 	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
+	c.pools.Range(func(t, _ any) bool {
+		t.(*http.Transport).CloseIdleConnections()
+		return true
+	})
 }
 
 // Do makes one call. Its error is a *Error, or one that matches context.Canceled or context.DeadlineExceeded when the
@@ -191,8 +181,10 @@ func (k *call) headers(wire *Wire, u *url.URL) http.Header {
 	}
 	keyHeader := cmp.Or(k.ep.KeyHeader, wire.KeyHeader)
 	switch {
-	case k.key != "" && keyHeader != "":
+	case k.key != "" && keyHeader != "" && http.CanonicalHeaderKey(keyHeader) != "Authorization":
 		h.Set(keyHeader, k.key)
+	case strings.Contains(k.key, " "):
+		h.Set("Authorization", k.key) // with a scheme of its own
 	case k.key != "":
 		h.Set("Authorization", "Bearer "+k.key)
 	case u.User != nil && h.Get("Authorization") == "":

@@ -67,6 +67,10 @@ func TestRequestOnTheWire(t *testing.T) {
 		"key header": {func(e *provider.Endpoint) { e.Key, e.KeyHeader = key, "api-key" }, func(r *http.Request) bool {
 			return r.Header.Get("Api-Key") == "k" && r.Header.Get("Authorization") == ""
 		}},
+		"named bearer": {func(e *provider.Endpoint) { e.Key, e.KeyHeader = key, "authorization" }, func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer k" }},
+		"own scheme": {func(e *provider.Endpoint) {
+			e.Key = func(context.Context) (string, error) { return "Basic eA==", nil }
+		}, func(r *http.Request) bool { return r.Header.Get("Authorization") == "Basic eA==" }},
 		"key wins":  {func(e *provider.Endpoint) { e.Key, e.Header = key, http.Header{"Authorization": {"x"}} }, func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer k" }},
 		"empty key": {func(e *provider.Endpoint) { e.Key = func(context.Context) (string, error) { return "", nil } }, func(r *http.Request) bool { return r.Header["Authorization"] == nil }},
 		"userinfo":  {func(e *provider.Endpoint) { e.URL = "http://u:p@model.invalid" }, func(r *http.Request) bool { u, p, _ := r.BasicAuth(); return u == "u" && p == "p" }},

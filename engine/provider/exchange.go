@@ -32,7 +32,10 @@ func (c *Client) exchange(k *call, wire *Wire) (*Reply, error) {
 	if k.ep.Transport != nil {
 		transport = k.ep.Transport
 	}
-	_, k.trace.plain = transport.(*http.Transport)
+	plain, ok := transport.(*http.Transport)
+	if k.trace.plain = ok; ok {
+		c.pools.LoadOrStore(plain, struct{}{})
+	}
 	req, err := k.request(k.trace.watch(k.limit), wire)
 	if err != nil {
 		return nil, err

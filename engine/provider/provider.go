@@ -103,8 +103,8 @@ type Endpoint struct {
 	URL string
 	// Key resolves the credential at execution; nil sends none. Its error never holds the value.
 	Key func(context.Context) (string, error)
-	// KeyHeader is the header that carries it; "" means the dialect's own, which is "Authorization: Bearer KEY" unless its
-	// Wire says otherwise.
+	// KeyHeader is the header that carries it; "" means the dialect's own, which is Authorization unless its Wire says
+	// otherwise. Authorization carries "Bearer KEY", or the key alone if it names a scheme of its own ("Basic ...").
 	KeyHeader string
 	// Header is sent with every request, after the dialect's own.
 	Header http.Header
