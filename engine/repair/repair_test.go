@@ -15,7 +15,7 @@ import (
 
 var base = []schemas.Message{{Role: schemas.RoleSystem, Content: "s", Cache: "5m"}, {Role: schemas.RoleUser, Content: "q"}}
 
-func judge(t *testing.T, schema, text string) contract.Verdict {
+func judge(t testing.TB, schema, text string) contract.Verdict {
 	t.Helper()
 	c, err := contract.Compile(contract.Spec{Mode: schemas.ModeJSONSchema, Schema: json.RawMessage(schema)})
 	if err != nil {

@@ -37,7 +37,8 @@ func render(all []target, s Style) (lines, blocks []string, left int) {
 		line, block := strings.Join(each(t.findings, s.line), ""), s.block(t, i, len(all))
 		if room -= len(line) + len(block); room < 0 {
 			if i == 0 {
-				lines, blocks = append(lines, cut(line, FeedbackLimit-noticeRoom-len(block)-1)+"\n"), append(blocks, block)
+				line = cut(line, FeedbackLimit-2*noticeRoom-len(block)) + "\n(the rest of this finding was left out)\n"
+				lines, blocks = append(lines, line), append(blocks, block)
 				i++
 			}
 			for _, t := range all[i:] {
@@ -91,7 +92,7 @@ func (s Style) block(t target, i, n int) string {
 }
 
 func (s Style) paths(pointers []string) string {
-	return strings.Join(each(pointers, s.path), ", ")
+	return some(each(pointers, s.path), ", ")
 }
 
 // path shows a pointer. A key that is no plain word stands in JSON quotes, so that it cannot pass for Emend's words.
@@ -123,14 +124,23 @@ func targetedRule(text []byte, all []target, s Style) string {
 var edits = map[string]string{"change": "Change only the value at %s.", "add": "Add only the key %s.", "remove": "Remove only %s.",
 	"restore": "Restore only %s."}
 
+// ruleLimit bounds the paths in the rule, in bytes.
+const ruleLimit = 2048
+
 // allowed says what may be done, and where.
 func (s Style) allowed(all []target) string {
+	places := each(all, func(t target) string { return some(each(t.pointers, s.path), " or ") })
 	if len(all) == 1 {
-		return fmt.Sprintf(edits[edit(all[0])], strings.Join(each(all[0].pointers, s.path), " or "))
+		return fmt.Sprintf(edits[edit(all[0])], places[0])
 	}
-	return "Correct only these places: " + strings.Join(each(all, func(t target) string {
-		return edit(t) + " " + strings.Join(each(t.pointers, s.path), " or ")
-	}), "; ") + "."
+	for i, t := range all {
+		places[i] = edit(t) + " " + places[i]
+	}
+	list := strings.Join(places, "; ")
+	if len(list) > ruleLimit {
+		return "Correct only the places that are named above."
+	}
+	return "Correct only these places: " + list + "."
 }
 
 func edit(t target) string {
