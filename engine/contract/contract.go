@@ -48,10 +48,17 @@ type Finding struct {
 
 // Path is the pointer of the value to be mended: Pointer, or its child Key for a missing or an extra key.
 func (f Finding) Path() string {
-	if f.Key == "" {
+	if f.Key == "" && !keyed[f.Keyword] {
 		return f.Pointer
 	}
 	return f.Pointer + "/" + escapeToken(f.Key)
+}
+
+// keyed are the keywords whose findings are about a key, which may be empty.
+var keyed = map[string]bool{
+	"required": true, "dependentRequired": true, "dependencies": true, "dependentSchemas": true, "properties": true,
+	"patternProperties": true, "additionalProperties": true, "unevaluatedProperties": true, "propertyNames": true,
+	string(DuplicateKey): true,
 }
 
 // Verdict is the judgement of one text. Findings are sorted by pointer, keyword, key.

@@ -44,6 +44,8 @@ func (s *schema) finding(l leaf, root *span, value []byte) Finding {
 		place = place.child(l.key)
 	}
 	f.Value = place.raw(value)
+	wanted := s.formAt(l, place == nil)
+	f.Shape, f.Example = wanted.text, wanted.example
 	if !l.foreign {
 		f.Schema = s.raw(l.schema...)
 		f.Expected = s.raw(append(slices.Clone(l.schema), l.keyword)...)

@@ -3,7 +3,9 @@ package contract
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,6 +23,10 @@ type schema struct {
 	doc      any
 	programs *programs
 	judges   sync.Pool // of *judge, made on demand: a judge serves one text at a time
+	top      *jsonschema.Schema
+	parts    map[string]*jsonschema.Schema // compiled sub-schemas by pointer, to be read, not to judge with
+	seen     []string                      // pointers of every sub-schema in the document
+	forms    sync.Map                      // pointer of a sub-schema to its form
 }
 
 // judge is a compiled copy of a schema with its own meter.
@@ -52,8 +58,20 @@ func newSchema(text []byte) (*schema, error) {
 	if err := s.checkParts(first, check); err != nil {
 		return nil, err
 	}
+	s.index(first, check)
 	s.judges.Put(first)
 	return s, nil
+}
+
+// index keeps what is known of the schema's parts.
+func (s *schema) index(first *judge, check *checker) {
+	s.top, s.parts = first.schema, map[string]*jsonschema.Schema{}
+	for _, part := range first.parts {
+		if tokens, ok := location(part.Location); ok {
+			s.parts[pointer(tokens)] = part
+		}
+	}
+	s.seen = slices.Sorted(maps.Keys(check.seen))
 }
 
 // readSchema reads one strict JSON value that is an object or a boolean.
@@ -83,15 +101,20 @@ func (s *schema) validate() error {
 // compile makes a judge.
 func (s *schema) compile() (*judge, error) {
 	j := &judge{}
+	var err error
+	j.schema, err = s.compileWith(s.compiler(j))
+	return j, err
+}
+
+// compiler makes a compiler that puts the gates of j into what it compiles.
+func (s *schema) compiler(j *judge) *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	c.AssertVocabs()
 	c.UseRegexpEngine(s.programs.engine(&j.meter))
 	c.RegisterVocabulary(&jsonschema.Vocabulary{URL: "emend:meter", Compile: j.take})
 	j.meter.left = budget
-	var err error
-	j.schema, err = s.compileWith(c)
-	return j, err
+	return c
 }
 
 // take is called for every sub-schema once the library has compiled it, and puts a gate before it.
