@@ -3,6 +3,7 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -62,11 +63,12 @@ func TestShapes(t *testing.T) {
 // TestExampleIsBounded: an example whose check costs too much is not shown, and the verdict stands.
 func TestExampleIsBounded(t *testing.T) {
 	for doublings, want := range map[int]string{3: `"x"`, 20: ``} {
-		defs := `"d0":{"type":"string"}`
+		var defs strings.Builder
+		defs.WriteString(`"d0":{"type":"string"}`)
 		for i := range doublings {
-			defs += fmt.Sprintf(`,"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i+1, i, i)
+			defs.WriteString(fmt.Sprintf(`,"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i+1, i, i))
 		}
-		c := schemaContract(t, fmt.Sprintf(`{"properties":{"a":{"$ref":"#/$defs/d%d","default":"x"}},"required":["a"],"$defs":{%s}}`, doublings, defs))
+		c := schemaContract(t, fmt.Sprintf(`{"properties":{"a":{"$ref":"#/$defs/d%d","default":"x"}},"required":["a"],"$defs":{%s}}`, doublings, defs.String()))
 		v := c.Judge([]byte(`{}`))
 		if v.Err != nil || len(v.Findings) != 1 || v.Findings[0].Shape == nil || string(v.Findings[0].Example) != want {
 			t.Errorf("%d doublings: error %v, findings %+v", doublings, v.Err, v.Findings)
