@@ -53,9 +53,9 @@ func read(r *provider.Reply) (*provider.Response, *provider.Error) {
 		provider.Field{Name: "error", To: &fault})
 	tokens := usage(counts)
 	if fault.Filled() {
-		return nil, faulty(r, tokens, fault)
+		return nil, provider.Faulty(r, tokens, "error", fault)
 	}
-	if reason := word(feedback.Get("blockReason")); reason != "" {
+	if reason := provider.StopWord(feedback.Get("blockReason")); reason != "" {
 		return nil, filtered(tokens, "promptFeedback.blockReason", reason)
 	}
 	if candidates.Kind() != provider.Array {
@@ -74,26 +74,8 @@ func read(r *provider.Reply) (*provider.Response, *provider.Error) {
 	return resp, nil
 }
 
-// faulty is a 2xx that carries an error: its code is named, its text is detail.
-func faulty(r *provider.Reply, tokens *schemas.Tokens, fault provider.Value) *provider.Error {
-	bad := provider.Malformed(r, tokens, "a 2xx reply whose error is set")
-	if bad.Code = provider.FaultCode(fault); bad.Code != "" {
-		bad.Reason += " (" + bad.Code + ")"
-	}
-	return bad
-}
-
 func filtered(tokens *schemas.Tokens, field, reason string) *provider.Error {
 	return &provider.Error{Kind: provider.KindFiltered, Tokens: tokens, Code: reason, Reason: field + " is " + reason}
-}
-
-// word returns the provider's word, "" if it gave none. One that is no word is not repeated.
-func word(v provider.Value) string {
-	s, _ := v.Text()
-	if s != "" && provider.Code(s) == "" {
-		return provider.FinishOther
-	}
-	return s
 }
 
 // policies are the finish reasons that withhold an answer. What text stands beside one is no candidate.
@@ -114,7 +96,7 @@ func common(finish string) string {
 func readCandidate(r *provider.Reply, candidate provider.Value, tokens *schemas.Tokens) (*provider.Response, *provider.Error) {
 	var content, reason provider.Value
 	candidate.Pick(provider.Field{Name: "content", To: &content}, provider.Field{Name: "finishReason", To: &reason})
-	finish := word(reason)
+	finish := provider.StopWord(reason)
 	if slices.Contains(policies, finish) {
 		return nil, filtered(tokens, "candidates[0].finishReason", finish)
 	}

@@ -49,7 +49,7 @@ func readDetail(e *provider.Error, detail provider.Value) {
 	kind, _ := detail.Get("@type").Text()
 	switch kind[strings.LastIndexByte(kind, '.')+1:] {
 	case "ErrorInfo":
-		readReason(e, word(detail.Get("reason")))
+		readReason(e, provider.StopWord(detail.Get("reason")))
 	case "QuotaFailure":
 		for violation := range detail.Get("violations").Elements() {
 			readQuota(e, violation)

@@ -82,16 +82,17 @@ func TestBuildOptions(t *testing.T) {
 		r       *provider.Request
 		want    string
 	}{
-		"effort":           {nil, effort("xhigh"), `}],"think":"high","stream":false}`},
-		"effort and never": {map[string]any{"think": "never"}, effort("low"), `}],"think":false,"stream":false}`},
-		"never":            {map[string]any{"think": "never"}, ask("q"), `}],"think":false,"stream":false}`},
-		"always":           {map[string]any{"think": "always"}, ask("q"), `}],"think":true,"stream":false}`},
-		"always, so much":  {map[string]any{"think": "always"}, effort("minimal"), `}],"think":"low","stream":false}`},
-		"duration":         {map[string]any{"keep_alive": "10m"}, ask("q"), `}],"keep_alive":"10m","stream":false}`},
-		"seconds":          {map[string]any{"keep_alive": -1}, ask("q"), `}],"keep_alive":-1,"stream":false}`},
-		"seconds of JSON":  {map[string]any{"keep_alive": 30.0}, ask("q"), `}],"keep_alive":30,"stream":false}`},
-		"parameters":       {map[string]any{"parameters": map[string]any{"num_ctx": 8192}}, ask("q"), `}],"options":{"num_ctx":8192},"stream":false}`},
-		"body":             {map[string]any{"body": map[string]any{"truncate": false}}, ask("q"), `}],"truncate":false,"stream":false}`},
+		"effort":            {nil, effort("xhigh"), `}],"think":"high","stream":false}`},
+		"effort and never":  {map[string]any{"think": "never"}, effort("low"), `}],"think":false,"stream":false}`},
+		"never":             {map[string]any{"think": "never"}, ask("q"), `}],"think":false,"stream":false}`},
+		"always":            {map[string]any{"think": "always"}, ask("q"), `}],"think":true,"stream":false}`},
+		"always, so much":   {map[string]any{"think": "always"}, effort("minimal"), `}],"think":"low","stream":false}`},
+		"duration":          {map[string]any{"keep_alive": "10m"}, ask("q"), `}],"keep_alive":"10m","stream":false}`},
+		"seconds":           {map[string]any{"keep_alive": -1}, ask("q"), `}],"keep_alive":-1,"stream":false}`},
+		"seconds of a file": {map[string]any{"keep_alive": json.Number("30")}, ask("q"), `}],"keep_alive":30,"stream":false}`},
+		"seconds of JSON":   {map[string]any{"keep_alive": 30.0}, ask("q"), `}],"keep_alive":30,"stream":false}`},
+		"parameters":        {map[string]any{"parameters": map[string]any{"num_ctx": 8192}}, ask("q"), `}],"options":{"num_ctx":8192},"stream":false}`},
+		"body":              {map[string]any{"body": map[string]any{"truncate": false}}, ask("q"), `}],"truncate":false,"stream":false}`},
 	}
 	for name, c := range cases {
 		if err := ollama.CheckOptions(c.options); err != nil {
@@ -137,7 +138,7 @@ func TestCheckOptions(t *testing.T) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
-	for _, v := range []any{1.5, nil, true, ""} {
+	for _, v := range []any{1.5, nil, true, "", json.Number("1.5")} {
 		if ollama.CheckOptions(map[string]any{"keep_alive": v}) == nil {
 			t.Errorf("keep_alive %v was accepted", v)
 		}

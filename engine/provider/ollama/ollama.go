@@ -6,6 +6,7 @@
 package ollama
 
 import (
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -41,7 +42,7 @@ func checkKeepAlive(v any) error {
 	return nil
 }
 
-// keepAlive is a duration as text, or a number of seconds.
+// keepAlive is a duration as text, or a number of seconds: a json.Number from a file, any other from a program.
 func keepAlive(v any) (text string, seconds int64, err error) {
 	switch v := v.(type) {
 	case int:
@@ -51,6 +52,10 @@ func keepAlive(v any) (text string, seconds int64, err error) {
 	case float64:
 		if v == float64(int64(v)) {
 			return "", int64(v), nil
+		}
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return "", n, nil
 		}
 	case string:
 		if _, err := time.ParseDuration(v); err == nil {

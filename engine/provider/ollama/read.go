@@ -51,27 +51,18 @@ func read(r *provider.Reply) (*provider.Response, *provider.Error) {
 		provider.Field{Name: "done_reason", To: &reason}, provider.Field{Name: "done", To: &done}, provider.Field{Name: "error", To: &fault})
 	tokens := usage(body)
 	if fault.Filled() {
-		return nil, provider.Malformed(r, tokens, "a 2xx reply whose error is set")
+		return nil, provider.Faulty(r, tokens, "error", fault)
 	}
 	if done.Present() && string(done.Raw()) != "true" {
 		return nil, provider.Malformed(r, tokens, "done is not true: this is a piece of a stream, though none was asked for")
 	}
-	resp, bad := readMessage(r, message, word(reason), tokens)
+	resp, bad := readMessage(r, message, provider.StopWord(reason), tokens)
 	if bad != nil {
 		return nil, bad
 	}
 	resp.Model, _ = model.Text()
 	resp.Tokens = tokens
 	return resp, nil
-}
-
-// word returns the provider's word, "" if it gave none. One that is no word is not repeated.
-func word(v provider.Value) string {
-	s, _ := v.Text()
-	if s != "" && provider.Code(s) == "" {
-		return provider.FinishOther
-	}
-	return s
 }
 
 // finishes maps the provider's words; any other word is FinishOther, none is none.
