@@ -120,6 +120,9 @@ func (c *Client) await(ctx context.Context, replies *nats.Subscription, k Key) (
 		m, err := replies.NextMsgWithContext(wait)
 		cancel()
 		if err == nil {
+			if err := inReview(m.Data); err != nil {
+				return nil, err
+			}
 			return decodeResult(m.Data)
 		}
 		if ctx.Err() != nil {
@@ -128,15 +131,19 @@ func (c *Client) await(ctx context.Context, replies *nats.Subscription, k Key) (
 		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) {
 			return nil, fmt.Errorf("wait for the result: %w", err)
 		}
-		if r, err := c.stored(ctx, k); err == nil && r != nil {
-			return r, nil
+		r, err := c.stored(ctx, k)
+		if _, waits := errors.AsType[*InReviewError](err); waits || (err == nil && r != nil) {
+			return r, err
 		}
 	}
 }
 
 // stored asks the get service; an error or a progress report is no result yet.
 func (c *Client) stored(ctx context.Context, k Key) (*schemas.Result, error) {
-	r, _, err := c.Get(ctx, k)
+	r, p, err := c.Get(ctx, k)
+	if p != nil && p.State == schemas.StateInReview {
+		return nil, &InReviewError{Progress: *p}
+	}
 	return r, err
 }
 
@@ -196,7 +203,11 @@ func (c *Client) Cancel(ctx context.Context, k Key) (*schemas.CancelReply, error
 }
 
 func (c *Client) call(ctx context.Context, subject string, k Key) ([]byte, error) {
-	body, err := schemas.Marshal(schemas.RunRef{Queue: k.Queue, ID: k.ID})
+	return c.request(ctx, subject, schemas.RunRef{Queue: k.Queue, ID: k.ID})
+}
+
+func (c *Client) request(ctx context.Context, subject string, v any) ([]byte, error) {
+	body, err := schemas.Marshal(v)
 	if err != nil {
 		return nil, err
 	}

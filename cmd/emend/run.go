@@ -85,7 +85,11 @@ func (a *app) publish(ctx context.Context, f natsFlags, o runOptions, args []str
 		return failed(fmt.Errorf("no result within %s; the run goes on: emend get %s --queue %s", o.timeout, o.id, o.queue))
 	case errors.Is(err, context.Canceled):
 		return failed(fmt.Errorf("interrupted; the run goes on: emend get %s --queue %s", o.id, o.queue))
-	case err != nil:
+	}
+	if waits, ok := errors.AsType[*consumer.InReviewError](err); ok {
+		return a.printProgress(&waits.Progress)
+	}
+	if err != nil {
 		return failed(err)
 	}
 	return a.printResult(r)
