@@ -155,7 +155,7 @@ func settledAs(d Delivery, w Whereabouts) (replace uint64, out Disposition) {
 		return 0, nil
 	}
 	if w.Result.Request.SHA256 != d.Fingerprint {
-		return 0, Dead{Category: schemas.CategoryIDConflict, Message: "this id is settled with other content; publish under another id"}
+		return 0, Dead{Category: schemas.CategoryIDConflict, Message: conflict}
 	}
 	if replaceable(w.Result, d.Seq) {
 		return w.ResultSeq, nil
@@ -170,10 +170,13 @@ func waitsForPerson(d Delivery, w Whereabouts) Disposition {
 	case w.Review == nil || (w.Result != nil && w.Result.Request.Seq >= w.Review.RequestSeq):
 		return nil
 	case w.Review.Fingerprint != d.Fingerprint:
-		return Dead{Category: schemas.CategoryIDConflict, Message: "a run with this id and other content waits for a person; publish under another id"}
+		return Dead{Category: schemas.CategoryIDConflict, Message: conflict}
 	}
 	return InReview{}
 }
+
+// conflict tells nothing of what is there.
+const conflict = "this id is settled with other content; publish under another id"
 
 func replaceable(r *schemas.Result, seq uint64) bool {
 	switch r.Status {

@@ -176,12 +176,36 @@ func TestDecideSettled(t *testing.T) {
 	checkDecisions(t, rows)
 }
 
+// TestDecideInReview: a run that waits for a person is executed by nobody, whatever else is true of it.
+func TestDecideInReview(t *testing.T) {
+	entry := func(fingerprint string, seq uint64, w Whereabouts) Whereabouts {
+		w.Review = &review{Fingerprint: fingerprint, RequestSeq: seq}
+		return w
+	}
+	same, failed := stored(schemas.StatusSucceeded, "mine", 7), stored(schemas.StatusFailed, "mine", 3)
+	checkDecisions(t, []decision{
+		{"the ack was lost", delivered(), entry("mine", 7, Whereabouts{}), open, InReview{}},
+		{"published anew", delivered(), entry("mine", 3, Whereabouts{}), open, InReview{}},
+		{"the closed gate does not keep it", delivered(), entry("mine", 3, Whereabouts{}), closed, InReview{}},
+		{"its deadline stands still", delivered(deadline(now.Add(-time.Hour))), entry("mine", 3, Whereabouts{}), open, InReview{}},
+		{"a saved state is not taken up", delivered(), entry("mine", 7, kept(fits())), open, InReview{}},
+		{"it died too often", delivered(starts(3)), entry("mine", 7, Whereabouts{}), open, InReview{}},
+		{"its prompt went away", delivered(refusal(prompts.ErrUnknown, time.Hour)), entry("mine", 3, Whereabouts{}), open, InReview{}},
+		{"the outcome that it replaces changes nothing", delivered(), entry("mine", 5, failed), open, InReview{}},
+		{"other content", delivered(), entry("theirs", 3, Whereabouts{}), open, Dead{Category: schemas.CategoryIDConflict}},
+		{"other content that cannot be run", delivered(refusal(prompts.ErrMalformed, 0)), entry("theirs", 3, Whereabouts{}), open, Dead{Category: schemas.CategoryInvalidRequest}},
+		{"decided, the entry left behind", delivered(), entry("mine", 7, same), open, Resend{same.Result}},
+		{"an older run's entry left behind", delivered(), entry("mine", 3, failed), open, Execute{Replace: 40}},
+	})
+}
+
 // TestDecideConflictRevealsNothing: what is stored under another's content shows in no word of the answer.
 func TestDecideConflictRevealsNothing(t *testing.T) {
 	a := Decide(delivered(), stored(schemas.StatusSucceeded, "theirs", 3), open, testLimit, now)
 	b := Decide(delivered(), stored(schemas.StatusFailed, "others", 5), open, testLimit, now)
-	if !reflect.DeepEqual(a, b) {
-		t.Errorf("%#v tells apart from %#v", a, b)
+	c := Decide(delivered(), Whereabouts{Review: &review{Fingerprint: "theirs", RequestSeq: 3}}, open, testLimit, now)
+	if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(a, c) {
+		t.Errorf("%#v, %#v and %#v tell apart", a, b, c)
 	}
 }
 
