@@ -1,7 +1,6 @@
 package repair
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -46,7 +45,7 @@ func constraint(keyword string, v json.RawMessage, s []member, depth int) string
 		return fmt.Sprintf(strings.TrimSuffix(phrase, "s"), "1")
 	case phrase != "":
 		return fmt.Sprintf(phrase, text(v))
-	case len(list(v)) == 0 && bytes.HasPrefix(v, []byte("[")), string(v) == "null":
+	case len(list(v)) == 0 && begins(v) == '[', string(v) == "null":
 		return ""
 	}
 	switch keyword {

@@ -157,14 +157,6 @@ func wants(f contract.Finding, kind string) bool {
 	return unquote(f.Expected) == kind || slices.Contains(each(list(f.Expected), unquote), kind)
 }
 
-// begins is the first byte of a text that is not white space, 0 without one.
-func begins(text []byte) byte {
-	if text = bytes.TrimSpace(text); len(text) > 0 {
-		return text[0]
-	}
-	return 0
-}
-
 func name(key string) string {
 	if len(key) > keyLimit {
 		key = cut(key, keyLimit) + "..."

@@ -11,7 +11,9 @@ func TestMembersKeepTheirOrderAndStopAtAFault(t *testing.T) {
 		`{"a":1,"a":2}`:       `a=1 a=2 `,
 		`{"a":1,"b":`:         `a=1 `,
 		`{"a":1,7}`:           `a=1 `,
-		`[1]`:                 ``, `"x"`: ``, ``: ``, `null`: ``,
+		`{"a":1}`:             `a=1 `, ` { "a" : {"x":"}\"]"} , "b\u0041" : [1 ,{ } ] } `: `a={"x":"}\"]"} bA=[1 ,{ } ] `,
+		`{"a":1,"b":"x`: `a=1 `, `{"a":[1,"b`: ``, `{"a" 1}`: ``, `{"a":,"b":2}`: ``, `{"a":1 2}`: `a=1 2 `, `{}`: ``, `{"a\q":1}`: ``,
+		`[1]`: ``, `"x"`: ``, ``: ``, `null`: ``,
 	} {
 		var got strings.Builder
 		for _, m := range members([]byte(text)) {
@@ -23,5 +25,20 @@ func TestMembersKeepTheirOrderAndStopAtAFault(t *testing.T) {
 	}
 	if got := lookup(members([]byte(`{"a":1,"a":2}`)), "a"); string(got) != "2" {
 		t.Errorf("the last of two counts: %s", got)
+	}
+}
+
+func TestListKeepsItsItems(t *testing.T) {
+	for text, want := range map[string]string{
+		`[]`: ``, ` [ 1 , "a,]" , {"b":[2]} ] `: `1|"a,]"|{"b":[2]}|`, `[1,[2`: `1|`, `{"a":1}`: ``, `null`: ``, `[1,]`: `1|`,
+	} {
+		var got strings.Builder
+		for _, item := range list([]byte(text)) {
+			got.Write(item)
+			got.WriteByte('|')
+		}
+		if got.String() != want {
+			t.Errorf("%s: %q, expected %q", text, got.String(), want)
+		}
 	}
 }

@@ -78,23 +78,6 @@ func summary(raw json.RawMessage, depth int) string {
 	return words
 }
 
-func list(raw json.RawMessage) []json.RawMessage {
-	var out []json.RawMessage
-	if json.Unmarshal(raw, &out) != nil {
-		return nil
-	}
-	return out
-}
-
-// unquote returns the text of a JSON string, "" for anything else.
-func unquote(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
-}
-
 // compact is a value of the schema on one line, bounded.
 func compact(raw json.RawMessage) string {
 	var b bytes.Buffer
