@@ -24,7 +24,7 @@ func FuzzCorrect(f *testing.F) {
 		if err != nil {
 			return
 		}
-		v := shaped(c.Judge(candidate))
+		v := c.Judge(candidate)
 		if v.Err != nil || v.Valid() {
 			return
 		}

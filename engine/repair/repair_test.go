@@ -21,28 +21,7 @@ func judge(t testing.TB, schema, text string) contract.Verdict {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return shaped(c.Judge([]byte(text)))
-}
-
-// shaped sees to it that findings have the shape and the example that package contract gives them.
-func shaped(v contract.Verdict) contract.Verdict {
-	for i, f := range v.Findings {
-		if f.Shape != nil {
-			continue
-		}
-		var schema struct {
-			Properties map[string]json.RawMessage
-			Examples   []json.RawMessage
-		}
-		v.Findings[i].Shape = f.Schema
-		if json.Unmarshal(f.Schema, &schema) == nil && f.Key != "" {
-			v.Findings[i].Shape = schema.Properties[f.Key]
-		}
-		if len(schema.Examples) > 0 {
-			v.Findings[i].Example = schema.Examples[0]
-		}
-	}
-	return v
+	return c.Judge([]byte(text))
 }
 
 func style(n, m int) repair.Style { return repair.Style{Mode: schemas.ModeJSONSchema, N: n, M: m} }
