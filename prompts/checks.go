@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -56,7 +57,8 @@ func checkBackend(r *report, at string, v any) {
 	if b.KeyHeader != "" && b.Key.IsZero() {
 		r.once(join(at, "key_header"), "has no effect without key; add key: {env: NAME}, or remove it")
 	}
-	checkHeaders(r, at, b)
+	checkHeaders(r, at, b, entry.KeyHeader())
+	checkProxy(r, join(at, "proxy"), b.Proxy)
 }
 
 func split(err error) []error {
@@ -72,11 +74,8 @@ func split(err error) []error {
 // ownHeaders are set by the client or decide how it reads.
 var ownHeaders = []string{"Host", "Content-Length", "Content-Type", "Content-Encoding", "Accept-Encoding", "Transfer-Encoding", "Connection"}
 
-func checkHeaders(r *report, at string, b Backend) {
-	key := http.CanonicalHeaderKey(b.KeyHeader)
-	if key == "" {
-		key = "Authorization"
-	}
+func checkHeaders(r *report, at string, b Backend, usual string) {
+	key := http.CanonicalHeaderKey(cmp.Or(b.KeyHeader, usual))
 	if slices.Contains(ownHeaders, key) {
 		r.once(join(at, "key_header"), "%s is set by the client", key)
 	}

@@ -39,6 +39,18 @@ func (s Secret) Resolve(ctx context.Context) (string, error) {
 	return oneLine(strings.TrimRight(text, "\r\n"), "file "+s.File, "write the credential into it")
 }
 
+// text reads a value of several lines, such as PEM. Its error names the variable or the file, never the value.
+func (s Secret) text() (string, error) {
+	if s.Env == "" {
+		return readSecret(s.File)
+	}
+	v := os.Getenv(s.Env)
+	if v == "" {
+		return "", fmt.Errorf("credential: environment variable %s is empty or not set; set it where the worker runs", s.Env)
+	}
+	return v, nil
+}
+
 func readSecret(name string) (string, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return "", fmt.Errorf("credential: %s is no regular file", name)

@@ -131,9 +131,12 @@ func (b Backend) Endpoint() (*provider.Endpoint, error) {
 		e.Header.Set(name, text)
 	}
 	if entry.Transport != nil {
-		if e.Transport, err = entry.Transport(b.Options); err != nil {
-			return nil, err
-		}
+		e.Transport, err = entry.Transport(b.Options)
+	} else {
+		e.Transport, err = b.transport()
+	}
+	if err != nil {
+		return nil, err
 	}
 	return e, nil
 }

@@ -32,7 +32,7 @@ var secretObject = &object{name: "secret", doc: "Where a credential is; it is re
 	also: checkSecret,
 	fields: []field{
 		{name: "env", kind: text{pattern: envName, what: "the name of an environment variable"}, doc: "the environment variable that holds it"},
-		{name: "file", kind: text{}, doc: "the file that holds it, on one line"},
+		{name: "file", kind: text{}, doc: "the file that holds it"},
 	}}
 
 var natsObject = &object{name: "nats", doc: "How to reach NATS, and the names that Emend uses there.", also: checkNATS,
@@ -70,8 +70,11 @@ var backendObject = &object{name: "backend", doc: "One model endpoint. Its key i
 		{name: "dialect", kind: text{oneOf: dialects.Names()}, doc: "the wire that the endpoint speaks", required: true},
 		{name: "url", kind: text{}, doc: "the base URL, such as https://api.openai.com/v1; dialects without a network need none"},
 		{name: "key", kind: secretObject, doc: "the credential, {env: NAME} or {file: PATH}; absent sends none"},
-		{name: "key_header", kind: text{pattern: headerName, what: "a header's name"}, doc: "the header that carries the key; absent means Authorization: Bearer"},
+		{name: "key_header", kind: text{pattern: headerName, what: "a header's name"}, doc: "the header that carries the key; absent means the dialect's own. Authorization carries Bearer KEY, or a key with a scheme of its own as it is"},
 		{name: "headers", kind: dict{of: headerValue, name: headerName, what: "a header's name"}, doc: "headers of every call; secret ones as {env: NAME} or {file: PATH}"},
+		{name: "tls", kind: tlsObject, doc: "authorities, a client certificate and a server name of its own"},
+		{name: "proxy", kind: textOr{text: text{}, other: secretObject, literal: "Literal", form: "Secret"},
+			doc: "the URL of a proxy, or none for no proxy; absent means the environment's (HTTPS_PROXY). One with a password as {env: NAME} or {file: PATH}"},
 		{name: "permits", kind: whole{0, 100_000}, doc: "calls under way at once; 0 is no bound", def: "16", keepZero: true},
 		{name: "admitted", kind: whole{0, 1_000_000}, doc: "runs that hold a place at once, at least permits; 0 is as many as the queues' in_flight", def: "0", keepZero: true},
 		{name: "call_timeout", kind: span{Duration(time.Millisecond), Duration(day)}, doc: "time limit of one call, never retried", def: "120s"},

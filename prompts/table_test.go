@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the published schemas anew")
 var bindings = map[*object]reflect.Type{
 	configObject: reflect.TypeFor[Config](), natsObject: reflect.TypeFor[NATS](), keepObject: reflect.TypeFor[Keep](), logObject: reflect.TypeFor[Log](),
 	backendObject: reflect.TypeFor[Backend](), queueObject: reflect.TypeFor[Queue](), profileObject: reflect.TypeFor[Profile](),
-	secretObject: reflect.TypeFor[Secret](), promptObject: reflect.TypeFor[Prompt](), inputObject: reflect.TypeFor[Input](),
+	secretObject: reflect.TypeFor[Secret](), tlsObject: reflect.TypeFor[TLS](), promptObject: reflect.TypeFor[Prompt](), inputObject: reflect.TypeFor[Input](),
 	outputObject: reflect.TypeFor[Output](), testObject: reflect.TypeFor[Test](), expectObject: reflect.TypeFor[Expect](),
 	settingsObject: reflect.TypeFor[schemas.Settings](), repairObject: reflect.TypeFor[schemas.Repair](), boundsObject: reflect.TypeFor[Bounds](),
 	ruleObject: reflect.TypeFor[Rule](), checkObject: reflect.TypeFor[CheckSpec](), policyObject: reflect.TypeFor[ValidationPolicy](),

@@ -111,9 +111,13 @@ type Backend struct {
 	URL     string `yaml:"url"`
 	// Key is the credential's place; a zero one sends none.
 	Key Secret `yaml:"key"`
-	// KeyHeader carries the key; "" means "Authorization: Bearer KEY".
+	// KeyHeader carries the key; "" means the dialect's own header.
 	KeyHeader string           `yaml:"key_header"`
 	Headers   map[string]Value `yaml:"headers"`
+	// TLS and Proxy are the backend's own; zero ones are the system's authorities and the environment's proxy. A proxy is a
+	// URL, or none.
+	TLS   TLS   `yaml:"tls"`
+	Proxy Value `yaml:"proxy"`
 	// Permits bounds the calls under way, Admitted the runs that hold a place; 0 is no bound.
 	Permits  int `yaml:"permits"`
 	Admitted int `yaml:"admitted"`

@@ -14,6 +14,7 @@ import (
 	"emend/engine/provider/ollama"
 	"emend/engine/provider/openai"
 	"emend/engine/provider/scripted"
+	"emend/schemas"
 )
 
 // Entry is one dialect of the table.
@@ -38,6 +39,15 @@ type Entry struct {
 // CheckOptions refuses unknown options and wrong values, all in one error.
 func (e Entry) CheckOptions(given map[string]any) error {
 	return provider.CheckOptions(e.Name, e.Options(), given)
+}
+
+// KeyHeader is the header that carries a backend's key unless the backend names one: what the dialect's requests say.
+func (e Entry) KeyHeader() string {
+	least := &provider.Request{Model: "m", Messages: []schemas.Message{{Role: schemas.RoleUser, Content: "?"}}}
+	if wire, err := e.New().Build(&provider.Endpoint{}, least); err == nil && wire.KeyHeader != "" {
+		return wire.KeyHeader
+	}
+	return "Authorization"
 }
 
 // table is every dialect, in the order of the docs.

@@ -40,6 +40,14 @@ func TestTable(t *testing.T) {
 	}
 }
 
+func TestKeyHeaders(t *testing.T) {
+	for name, want := range map[string]string{"openai": "Authorization", "anthropic": "X-Api-Key", "gemini": "X-Goog-Api-Key", "ollama": "Authorization", "scripted": "Authorization"} {
+		if e, err := Lookup(name); err != nil || e.KeyHeader() != want {
+			t.Errorf("%s: %s, %v", name, e.KeyHeader(), err)
+		}
+	}
+}
+
 // TestEveryDialectCarries: each says of any schema what goes out and what is lost, and forgets neither.
 func TestEveryDialectCarries(t *testing.T) {
 	for _, name := range Names() {
