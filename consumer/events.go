@@ -8,6 +8,7 @@ import (
 
 	"emend/engine/event"
 	"emend/engine/run"
+	"emend/internal/telemetry"
 	"emend/schemas"
 	"emend/subjects"
 )
@@ -21,12 +22,17 @@ type publisher struct {
 	key      Key
 	delivery uint64
 	seq      int
+	// verdicts counts what engine events tell; nil for none.
+	verdicts *telemetry.Verdicts
 }
 
 // Observe publishes an engine event. The engine's finished is kept back: the run is finished when it is settled.
 func (p *publisher) Observe(_ context.Context, e event.Event) {
 	if _, last := e.(event.Finished); last {
 		return
+	}
+	if p.verdicts != nil {
+		p.verdicts.Count(e)
 	}
 	p.send(event.Wire(e))
 }

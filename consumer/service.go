@@ -39,7 +39,7 @@ func (w *Worker) serve() (*services, error) {
 		version = "0.0.0"
 	}
 	s.svc, err = micro.AddService(w.nc, micro.Config{Name: w.names.Service(), Version: version, Description: "Executes LLM runs",
-		Metadata: map[string]string{"worker": w.id}})
+		Metadata: map[string]string{"worker": w.id}, StatsHandler: w.stats})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("register the micro service: %w", err), sub.Unsubscribe())
 	}
@@ -58,6 +58,15 @@ func (w *Worker) serve() (*services, error) {
 		return nil, fmt.Errorf("the services are not heard of by the server: %w", err)
 	}
 	return s, nil
+}
+
+// stats is what $SRV.STATS tells beside the counts of its own: under the endpoint ask, how candidates fared per prompt
+// and keyword in this worker.
+func (w *Worker) stats(e *micro.Endpoint) any {
+	if e.Name != "ask" {
+		return nil
+	}
+	return map[string]any{"verdicts": w.verdicts.Snapshot()}
 }
 
 func (s *services) stop() {

@@ -15,6 +15,7 @@ import (
 	"emend/capacity"
 	"emend/engine"
 	"emend/engine/run"
+	"emend/internal/telemetry"
 	"emend/prompts"
 	"emend/subjects"
 )
@@ -53,6 +54,7 @@ type Worker struct {
 	inflight *inflight
 	troubles troubleLog
 	pools    map[string]*pool
+	verdicts telemetry.Verdicts
 	topology Topology
 	draining atomic.Bool
 	remaking atomic.Bool

@@ -24,7 +24,7 @@ func (a *app) eventText(e schemas.Event) string {
 	case schemas.EventStarted:
 		return fmt.Sprintf("started on %s %s", e.Backend, a.colour(dim, strings.TrimSpace(e.Prompt+" "+e.Model)))
 	case schemas.EventAttemptStarted:
-		return fmt.Sprintf("call %d.%d %s", e.Generation, e.Attempt, a.colour(dim, e.GenerationKind))
+		return fmt.Sprintf("%s %d.%d %s", callee(e), e.Generation, e.Attempt, a.colour(dim, e.GenerationKind))
 	case schemas.EventAttempt:
 		return a.attemptText(e)
 	case schemas.EventRetry:
@@ -33,6 +33,11 @@ func (a *app) eventText(e schemas.Event) string {
 		return a.verdictText(e)
 	case schemas.EventRepair:
 		return a.colour(yellow, "repair: "+e.Outcome)
+	case schemas.EventValidator:
+		return a.voteText(e.Validator, e.Outcome, e.Cause)
+	case schemas.EventEscalated:
+		return a.colour(yellow, map[string]string{"none": "stayed invalid; nobody is set up to look at it", "judge": "stayed invalid: the judges are asked",
+			"review": "stayed invalid: waits for a person"}[e.Outcome])
 	case schemas.EventWaiting:
 		return a.colour(yellow, fmt.Sprintf("handed back for %s: %s", millis(e.WaitMS), e.Cause))
 	case schemas.EventSuperseded:
@@ -41,6 +46,25 @@ func (a *app) eventText(e schemas.Event) string {
 		return a.finishedText(e)
 	}
 	return e.Kind
+}
+
+// callee is "call", or which judge's call it is.
+func callee(e schemas.Event) string {
+	if e.Validator == "" {
+		return "call"
+	}
+	return "judge " + e.Validator + " call"
+}
+
+func (a *app) voteText(name, outcome, why string) string {
+	s := "judge " + name + ": " + outcome
+	if why != "" {
+		s += " (" + why + ")"
+	}
+	if outcome == schemas.VoteApproved {
+		return a.colour(green, s)
+	}
+	return a.colour(yellow, s)
 }
 
 func (a *app) attemptText(e schemas.Event) string {
@@ -56,7 +80,7 @@ func (a *app) attemptText(e schemas.Event) string {
 
 func (a *app) verdictText(e schemas.Event) string {
 	if e.Outcome == string(contract.OK) {
-		return a.colour(green, "valid")
+		return a.colour(green, strings.TrimSpace("valid "+mended(e.Mended))) + a.changedText(e.Changed)
 	}
 	var s strings.Builder
 	s.WriteString(a.colour(yellow, "invalid: "+e.Outcome))
@@ -64,6 +88,24 @@ func (a *app) verdictText(e schemas.Event) string {
 		s.WriteString(fmt.Sprintf("\n%*s- %s: %s %s", 40, "", contract.DisplayPath(f.Pointer), f.Keyword, a.colour(dim, string(f.Expected))))
 	}
 	return s.String()
+}
+
+func mended(how string) string {
+	if how == "" {
+		return ""
+	}
+	return "(mended locally: " + how + ")"
+}
+
+func (a *app) changedText(changed []string) string {
+	if len(changed) == 0 {
+		return ""
+	}
+	shown := make([]string, len(changed))
+	for i, c := range changed {
+		shown[i] = contract.DisplayPath(c)
+	}
+	return a.colour(yellow, " corrections changed more than they were asked to: "+strings.Join(shown, ", "))
 }
 
 func (a *app) finishedText(e schemas.Event) string {
@@ -121,8 +163,27 @@ func (a *app) printResult(r *schemas.Result) error {
 			fmt.Fprintf(a.out, "- %s: %s\n", contract.DisplayPath(f.Pointer), f.Message)
 		}
 	}
+	a.printGoverned(r)
 	for _, w := range r.Warnings {
 		fmt.Fprintln(a.out, a.colour(yellow, "warning: ")+w)
 	}
 	return exitOf(r)
+}
+
+// printGoverned shows what judges and people said.
+func (a *app) printGoverned(r *schemas.Result) {
+	if v := r.Validation; v != nil {
+		if len(v.Changed) > 0 {
+			fmt.Fprintln(a.out, a.changedText(v.Changed))
+		}
+		for _, vote := range v.Validators {
+			fmt.Fprintln(a.out, a.voteText(vote.Name, vote.Outcome, vote.Cause))
+			for _, reason := range vote.Reasons {
+				fmt.Fprintf(a.out, "  %s: %s\n", reason.Code, reason.Guidance)
+			}
+		}
+	}
+	if d := r.Review; d != nil {
+		fmt.Fprintf(a.out, "%s by %s at %s\n", d.Decision, d.By, d.At.Local().Format(time.DateTime))
+	}
 }
