@@ -107,7 +107,7 @@ func checkURL(r *report, at, s string) {
 	case u.User != nil:
 		r.once(at, "must hold no user or password; use key or headers")
 	case u.RawQuery != "" || u.Fragment != "":
-		r.once(at, "must hold no query or fragment")
+		r.once(at, "must hold no query or fragment; give parameters as query")
 	}
 }
 

@@ -68,6 +68,10 @@ func TestEndpoint(t *testing.T) {
 	if e, err := demo.Endpoint(); err != nil || e.Transport == nil || e.Key != nil || e.URL == "" {
 		t.Errorf("scripted: %+v, %v", e, err)
 	}
+	azure := Backend{Dialect: "openai", URL: "https://h/openai/deployments/d/", Query: map[string]string{"api-version": "2024-10-21", "a": "b c"}}
+	if e, err := azure.Endpoint(); err != nil || e.URL != "https://h/openai/deployments/d?a=b+c&api-version=2024-10-21" {
+		t.Errorf("%+v, %v", e, err)
+	}
 	for _, bad := range []Backend{
 		{Dialect: "?"},
 		{Dialect: "scripted", Options: map[string]any{"script": "{"}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -119,6 +120,13 @@ func (b Backend) Endpoint() (*provider.Endpoint, error) {
 		Header: http.Header{}, Timeout: b.CallTimeout.Std(), MaxBody: int64(b.MaxBody), Options: b.Options}
 	if e.URL == "" {
 		e.URL = entry.URL
+	}
+	if len(b.Query) > 0 {
+		query := url.Values{}
+		for name, value := range b.Query {
+			query.Set(name, value)
+		}
+		e.URL += "?" + query.Encode()
 	}
 	if !b.Key.IsZero() {
 		e.Key = b.Key.Resolve

@@ -19,6 +19,7 @@ var (
 	subjectName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 	looseName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 	headerName  = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")
+	queryName   = regexp.MustCompile(`^[A-Za-z0-9._~$-]{1,64}$`)
 	envName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	inboxName   = regexp.MustCompile(`^[^\s.]+(\.[^\s.]+)*$`)
 )
@@ -72,6 +73,7 @@ var backendObject = &object{name: "backend", doc: "One model endpoint. Its key i
 		{name: "key", kind: secretObject, doc: "the credential, {env: NAME} or {file: PATH}; absent sends none"},
 		{name: "key_header", kind: text{pattern: headerName, what: "a header's name"}, doc: "the header that carries the key; absent means the dialect's own. Authorization carries Bearer KEY, or a key with a scheme of its own as it is"},
 		{name: "headers", kind: dict{of: headerValue, name: headerName, what: "a header's name"}, doc: "headers of every call; secret ones as {env: NAME} or {file: PATH}"},
+		{name: "query", kind: dict{of: text{empty: true}, name: queryName, what: "a parameter's name"}, doc: "parameters in the URL of every call, such as api-version; never a credential"},
 		{name: "tls", kind: tlsObject, doc: "authorities, a client certificate and a server name of its own"},
 		{name: "proxy", kind: textOr{text: text{}, other: secretObject, literal: "Literal", form: "Secret"},
 			doc: "the URL of a proxy, or none for no proxy; absent means the environment's (HTTPS_PROXY). One with a password as {env: NAME} or {file: PATH}"},

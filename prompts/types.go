@@ -114,6 +114,8 @@ type Backend struct {
 	// KeyHeader carries the key; "" means the dialect's own header.
 	KeyHeader string           `yaml:"key_header"`
 	Headers   map[string]Value `yaml:"headers"`
+	// Query goes into the URL of every call.
+	Query map[string]string `yaml:"query"`
 	// TLS and Proxy are the backend's own; zero ones are the system's authorities and the environment's proxy. A proxy is a
 	// URL, or none.
 	TLS   TLS   `yaml:"tls"`

@@ -79,7 +79,9 @@ func writeSettings(e *provider.Encoder, ep *provider.Endpoint, s schemas.Setting
 	e.FloatMember("temperature", s.Temperature)
 	e.FloatMember("top_p", s.TopP)
 	e.IntMember(ep.Word(optMaxTokens), s.MaxOutputTokens)
-	e.IntMember("seed", s.Seed)
+	if field := ep.Word(optSeed); field != "none" {
+		e.IntMember(field, s.Seed)
+	}
 	e.TextsMember("stop", s.Stop)
 	e.FloatMember("frequency_penalty", s.FrequencyPenalty)
 	e.FloatMember("presence_penalty", s.PresencePenalty)

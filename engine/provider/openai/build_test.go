@@ -67,11 +67,15 @@ func TestBuildKeepsPartsAndSchemaBytes(t *testing.T) {
 func TestBuildOptions(t *testing.T) {
 	r := ask("q")
 	r.Session = "s-9"
+	r.Settings = schemas.Settings{Temperature: new(1.0), Seed: new(int64(7))}
 	r.Messages = append([]schemas.Message{{Role: "developer", Content: "d", Cache: "5m"}}, r.Messages...)
 	cases := map[string]struct {
 		options map[string]any
 		want    string
 	}{
+		"seed":               {nil, `,"seed":7,`},
+		"seed of Mistral":    {map[string]any{"seed_field": "random_seed"}, `,"random_seed":7,`},
+		"no seed":            {map[string]any{"seed_field": "none"}, `"temperature":1,"prompt_cache_key"`},
 		"session by default": {nil, `"prompt_cache_key":"s-9"`},
 		"session elsewhere":  {map[string]any{"session": "session_id"}, `"session_id":"s-9"`},
 		"developer":          {nil, `{"role":"developer","content":"d"}`},

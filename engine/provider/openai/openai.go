@@ -17,6 +17,8 @@ var (
 		Doc: "whether a message's cache lifetime is sent, as cache_control on its text part (OpenRouter)"}
 	optStrict = provider.Option{Name: "strict", Words: []string{"auto", "never"},
 		Doc: "auto sends strict: true with a schema that already fits OpenAI's strict subset; no schema is ever rewritten"}
+	optSeed = provider.Option{Name: "seed_field", Words: []string{"seed", "random_seed", "none"},
+		Doc: "the field that carries a seed; Mistral's is random_seed, and none sends none"}
 	optContentParts = provider.Option{Name: "content_parts", Words: []string{"malformed", "join"},
 		Doc: "what an answer in an array of text parts is: a malformed reply, or the parts joined"}
 	optDeveloper = provider.Option{Name: "developer_role", Words: []string{"developer", "system"},
@@ -26,7 +28,7 @@ var (
 
 // Options returns the options, in the order of the docs.
 func Options() []provider.Option {
-	return []provider.Option{optMaxTokens, optSession, optCache, optStrict, optContentParts, optDeveloper, optBody}
+	return []provider.Option{optMaxTokens, optSession, optCache, optStrict, optSeed, optContentParts, optDeveloper, optBody}
 }
 
 // CheckOptions refuses options that the dialect does not know, all in one error.
@@ -35,7 +37,7 @@ func CheckOptions(given map[string]any) error {
 }
 
 // reserved are the members that Emend sets, or that would change what a reply is.
-var reserved = []string{"model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop",
+var reserved = []string{"model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "random_seed", "stop",
 	"frequency_penalty", "presence_penalty", "reasoning_effort", "response_format", "stream", "stream_options", "n",
 	"prompt_cache_key", "session_id", "safety_identifier", "user", "tools", "tool_choice", "functions", "function_call"}
 
