@@ -217,6 +217,7 @@ func (src *source) contract(s *Snapshot, c *compiled, r *report) {
 		r.fault(at, "%s%s", message, inFile(ref.File))
 		return
 	}
+	src.examples(s, c, r)
 	b, ok := s.backend(s.config.Profiles[c.def.Profile].Backend)
 	if !ok {
 		return
@@ -226,6 +227,20 @@ func (src *source) contract(s *Snapshot, c *compiled, r *report) {
 		r.fault("output.schema", "%v", err)
 	} else if note != "" {
 		s.warnings = append(s.warnings, r.warning("output.schema", "%s", note))
+	}
+}
+
+// examples refuses values that the schema gives against itself: a correction would show none of them. A bad default is
+// only warned of, since generators write null for a field that may be left out.
+func (src *source) examples(s *Snapshot, c *compiled, r *report) {
+	for _, bad := range c.contract.BadExamples() {
+		_, message := contractFault(bad, nil)
+		message += inFile(c.def.Output.Schema.File)
+		if bad.Keyword == "default" {
+			s.warnings = append(s.warnings, r.warning("output.schema", "%s", message))
+			continue
+		}
+		r.fault("output.schema", "%s", message)
 	}
 }
 
