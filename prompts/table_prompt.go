@@ -83,19 +83,6 @@ type inlineSchema struct{ anyValue }
 
 func (inlineSchema) words() string { return "a JSON Schema" }
 
-var expectObject = &object{name: "expect", doc: "What a test asserts.", fields: []field{
-	{name: "status", kind: text{oneOf: []string{schemas.StatusSucceeded, schemas.StatusUnverified, schemas.StatusInvalid, schemas.StatusRejected, schemas.StatusFailed}},
-		doc: "the status of the result"},
-	{name: "calls", kind: whole{1, 100}, doc: "the number of calls"},
-}}
-
-var testObject = &object{name: "test", doc: "An example that emend check renders and runs without a provider.", fields: []field{
-	{name: "name", kind: text{}, doc: "its name", required: true},
-	{name: "inputs", kind: dict{of: anyValue{}, name: inputName, what: inputWords}, doc: "the inputs of the request"},
-	{name: "answers", kind: list{of: text{lines: true, empty: true}, max: 100}, doc: "the model's answers, in order"},
-	{name: "expect", kind: expectObject, doc: "what comes of it"},
-}}
-
 var promptObject = &object{name: "prompt", doc: "One version of a prompt: prompts/<id>@<version>.yaml.",
 	later: []string{"retries"}, also: checkPrompt,
 	fields: []field{

@@ -21,7 +21,8 @@ var bindings = map[*object]reflect.Type{
 	backendObject: reflect.TypeFor[Backend](), queueObject: reflect.TypeFor[Queue](), profileObject: reflect.TypeFor[Profile](),
 	secretObject: reflect.TypeFor[Secret](), tlsObject: reflect.TypeFor[TLS](), promptObject: reflect.TypeFor[Prompt](), inputObject: reflect.TypeFor[Input](),
 	outputObject: reflect.TypeFor[Output](), testObject: reflect.TypeFor[Test](), expectObject: reflect.TypeFor[Expect](),
-	settingsObject: reflect.TypeFor[schemas.Settings](), repairObject: reflect.TypeFor[schemas.Repair](), boundsObject: reflect.TypeFor[Bounds](),
+	expectFindingObject: reflect.TypeFor[ExpectFinding](),
+	settingsObject:      reflect.TypeFor[schemas.Settings](), repairObject: reflect.TypeFor[schemas.Repair](), boundsObject: reflect.TypeFor[Bounds](),
 	ruleObject: reflect.TypeFor[Rule](), checkObject: reflect.TypeFor[CheckSpec](), policyObject: reflect.TypeFor[ValidationPolicy](),
 	outputFieldObject: reflect.TypeFor[OutputField](), governanceObject: reflect.TypeFor[Governance](), escalationObject: reflect.TypeFor[Escalation](),
 }

@@ -231,17 +231,3 @@ type SchemaRef struct {
 	File   string
 	Inline json.RawMessage
 }
-
-// Test is an example of a prompt: inputs, the model's answers in order, and what comes of it.
-type Test struct {
-	Name    string                     `yaml:"name"`
-	Inputs  map[string]json.RawMessage `yaml:"inputs"`
-	Answers []string                   `yaml:"answers"`
-	Expect  Expect                     `yaml:"expect"`
-}
-
-// Expect is the outcome that a test asserts; a zero field asserts nothing.
-type Expect struct {
-	Status string `yaml:"status"`
-	Calls  int    `yaml:"calls"`
-}
