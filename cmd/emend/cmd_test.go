@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -243,6 +244,27 @@ func TestMockCountsItsCalls(t *testing.T) {
 	var stats struct{ Calls int }
 	if err := json.NewDecoder(resp.Body).Decode(&stats); err != nil || stats.Calls != 1 {
 		t.Errorf("%v %+v", err, stats)
+	}
+}
+
+func TestMockSpeaksEveryWire(t *testing.T) {
+	line := background(t, "--json", "mock", "--listen", "127.0.0.1:0")
+	var urls map[string]string
+	if err := json.Unmarshal([]byte(line("{")), &urls); err != nil {
+		t.Fatal(err)
+	}
+	ask := `"model":"m","messages":[{"role":"user","content":"x"}]`
+	for dialect, c := range map[string][2]string{"openai": {"/chat/completions", "{" + ask + "}"}, "anthropic": {"/messages", `{"max_tokens":9,` + ask + "}"},
+		"gemini": {"/models/m:generateContent", `{"contents":[{"role":"user","parts":[{"text":"x"}]}]}`}, "ollama": {"/api/chat", "{" + ask + "}"}} {
+		resp, err := http.Post(urls[dialect]+c[0], "application/json", strings.NewReader(c[1]))
+		if err != nil {
+			t.Fatalf("%s at %q: %v", dialect, urls[dialect], err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), `{\"ok\":true}`) {
+			t.Errorf("%s: %d %s, %v", dialect, resp.StatusCode, body, err)
+		}
 	}
 }
 

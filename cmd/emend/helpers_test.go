@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// newMock runs `emend mock` until the test ends and returns its base URL.
+// newMock runs `emend mock` until the test ends and returns the base URL of its OpenAI wire.
 func newMock(t *testing.T, script string) string {
 	t.Helper()
 	args := []string{"mock", "--listen", "127.0.0.1:0"}
@@ -18,7 +18,7 @@ func newMock(t *testing.T, script string) string {
 		args = append(args, "--script", write(t, filepath.Join(t.TempDir(), "script.yaml"), script))
 	}
 	line := background(t, args...)
-	return strings.TrimSpace(line(""))
+	return strings.Fields(line("openai "))[1]
 }
 
 // background runs a command until the test ends. The function it returns waits for an output line that holds a text.

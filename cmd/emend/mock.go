@@ -14,12 +14,12 @@ import (
 	"emend/engine/provider/scripted"
 )
 
-// mock is an OpenAI-compatible server on loopback with scripted answers.
+// mock is a server on loopback that speaks every provider's wire with scripted answers.
 func (a *app) mock() *cobra.Command {
 	var script, addr string
-	c := &cobra.Command{Use: "mock", Short: "An OpenAI-compatible server with scripted answers and faults", Args: cobra.NoArgs,
-		Long: "Serves POST /v1/chat/completions from a script (docs/definitions.md, \"Scripts\"); without one every answer is {\"ok\":true}.\n" +
-			"GET /stats counts the calls.", RunE: func(c *cobra.Command, _ []string) error {
+	c := &cobra.Command{Use: "mock", Short: "A server with scripted answers and faults that speaks every provider's wire", Args: cobra.NoArgs,
+		Long: "Plays a script (docs/definitions.md, \"Scripts\") on the wires of OpenAI, Anthropic, Gemini and Ollama, and prints the url that a\n" +
+			"backend of each dialect needs; without a script every answer is {\"ok\":true}. GET /stats counts the calls.", RunE: func(c *cobra.Command, _ []string) error {
 			return a.runMock(c.Context(), script, addr)
 		}}
 	c.Flags().StringVar(&script, "script", "", "the script's `FILE`")
@@ -46,7 +46,9 @@ func (a *app) runMock(ctx context.Context, script, addr string) error {
 	}
 	handler := s.Handler()
 	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	fmt.Fprintf(a.out, "http://%s/v1\n", l.Addr())
+	if err := a.printBases(scripted.Bases("http://" + l.Addr().String())); err != nil {
+		return err
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(l) }()
 	select {
@@ -64,6 +66,21 @@ func (a *app) runMock(ctx context.Context, script, addr string) error {
 	}
 	if a.json {
 		return a.printJSON(handler.Stats())
+	}
+	return nil
+}
+
+// printBases tells where each dialect finds the mock: a line each, or one JSON object of urls by dialect.
+func (a *app) printBases(bases []scripted.Base) error {
+	if a.json {
+		urls := map[string]string{}
+		for _, b := range bases {
+			urls[b.Dialect] = b.URL
+		}
+		return a.printJSON(urls)
+	}
+	for _, b := range bases {
+		fmt.Fprintf(a.out, "%-10s %s\n", b.Dialect, b.URL)
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
-// Package scripted plays a YAML script of answers, faults and delays in place of a model, on OpenAI's wire: over HTTP
-// (Handler, for emend mock) or in process (Transport, for rehearsals and tests without a network). The same script and
-// the same requests give the same replies.
+// Package scripted plays a YAML script of answers, faults and delays in place of a model, on the wires of four providers,
+// which the path of a call tells apart: over HTTP (Handler, for emend mock) or in process (Transport, for rehearsals and
+// tests without a network). The same script and the same requests give the same replies, in each provider's own form: its
+// stop reasons, its counts, its error bodies, the arguments of a tool that Anthropic's request forces. What a wire has no
+// word for stands in for it: Gemini withholds what a script refuses, and Ollama's model says it.
 //
 //	latency: 20ms            # delay of every reply that names none
 //	concurrency: 8           # more calls at once are answered 429
@@ -13,7 +15,7 @@
 //	    then: cycle          # or begin again
 //	default: {replies: [{echo: true}]}
 //
-// A conversation is the model, the system and developer messages and the first user message: a correction or a retry
+// A conversation is the wire, the model, the system and developer messages and the first user message: a correction or a retry
 // continues it. An empty script answers {"ok":true}.
 package scripted
 
@@ -67,7 +69,7 @@ type Reply struct {
 	JSON yaml.Node `yaml:"json"`
 	// Echo answers with the last user message.
 	Echo bool `yaml:"echo"`
-	// Refusal is a refusal beside null content.
+	// Refusal is a refusal, without content.
 	Refusal     string `yaml:"refusal"`
 	NullContent bool   `yaml:"null_content"`
 	// Body is the whole reply, byte for byte.
@@ -88,7 +90,7 @@ type Reply struct {
 	Malformed bool `yaml:"malformed"`
 	// Truncate cuts the content after so many bytes, at a UTF-8 boundary, with finish reason length.
 	Truncate *int `yaml:"truncate"`
-	// Finish replaces the finish reason.
+	// Finish replaces the finish reason. The words stop, length, tool_calls and content_filter become the wire's own.
 	Finish string `yaml:"finish"`
 	// Usage replaces the counts, which are a quarter of the bytes by default; the word none leaves them out.
 	Usage *Usage `yaml:"usage"`

@@ -15,8 +15,8 @@ import (
 // maxRequest bounds a request's body.
 const maxRequest = 64 << 20
 
-// Server plays a script and counts. It serves POST …/chat/completions, GET …/models and GET /stats, and is safe for
-// concurrent use.
+// Server plays a script and counts. It serves the calls of four wires, told apart by the path of a POST, GET …/models and
+// GET /stats, and is safe for concurrent use.
 type Server struct {
 	script   *Script
 	fallback *Rule
@@ -96,32 +96,41 @@ type output struct {
 
 // serve answers one request after its delay. Both ways in go through it, on the caller's own goroutine.
 func (s *Server) serve(ctx context.Context, method, path string, body io.Reader) (output, error) {
+	w := wireOf(path)
 	switch {
-	case strings.HasSuffix(path, "/chat/completions") && method == http.MethodPost:
-		return s.complete(ctx, body)
+	case w != nil && method == http.MethodPost:
+		return s.complete(ctx, w, path, body)
 	case path == "/stats" && method == http.MethodGet:
 		return jsonOutput(http.StatusOK, s.Stats()), nil
 	case strings.HasSuffix(path, "/models") && method == http.MethodGet:
 		return jsonOutput(http.StatusOK, s.models()), nil
 	}
-	return faultOutput(http.StatusNotFound, "not_found", "the mock serves POST .../chat/completions, GET .../models and GET /stats"), nil
+	return openaiWire.faultOutput(fault{status: http.StatusNotFound, code: "not_found", message: notServed()}), nil
 }
 
-func (s *Server) complete(ctx context.Context, body io.Reader) (output, error) {
+func notServed() string {
+	var paths []string
+	for _, w := range wires {
+		paths = append(paths, w.path)
+	}
+	return "the mock serves POST " + strings.Join(paths, ", ") + ", GET /v1/models and GET /stats"
+}
+
+func (s *Server) complete(ctx context.Context, w *wire, path string, body io.Reader) (output, error) {
 	raw, err := io.ReadAll(io.LimitReader(body, maxRequest+1))
 	if err != nil {
 		return output{}, err
 	}
-	req, err := readRequest(raw)
+	req, err := w.readRequest(path, raw)
 	if err != nil {
 		s.refuse(OutcomeInvalid)
-		return faultOutput(http.StatusBadRequest, "invalid_request_error", err.Error()), nil
+		return w.faultOutput(fault{status: http.StatusBadRequest, message: err.Error()}), nil
 	}
 	n, ok := s.begin(req)
 	if !ok {
-		return faultOutput(http.StatusTooManyRequests, "rate_limit_exceeded", "more calls at once than the script's concurrency"), nil
+		return w.faultOutput(fault{status: http.StatusTooManyRequests, message: "more calls at once than the script's concurrency"}), nil
 	}
-	out := s.play(req, n)
+	out := s.play(w, req, n)
 	err = pause(ctx, out.delay)
 	if err != nil {
 		out.outcome = OutcomeCancelled
@@ -164,7 +173,7 @@ func (s *Server) refuse(outcome string) {
 }
 
 // play picks the reply of the first rule that matches and renders it.
-func (s *Server) play(req *request, n int64) output {
+func (s *Server) play(w *wire, req *request, n int64) output {
 	rule, index := s.fallback, -1
 	for i := range s.script.Rules {
 		if s.script.Rules[i].matches(req) {
@@ -173,10 +182,10 @@ func (s *Server) play(req *request, n int64) output {
 		}
 	}
 	s.mu.Lock()
-	turn := s.turns.next(req.conversation(index))
+	turn := s.turns.next(req.conversation(w, index))
 	s.mu.Unlock()
 	r := rule.reply(turn)
-	out := render(r, req, n)
+	out := w.render(r, req, n)
 	out.delay = time.Duration(s.script.Latency)
 	if r.Delay != nil {
 		out.delay = time.Duration(*r.Delay)

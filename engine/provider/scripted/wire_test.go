@@ -62,11 +62,11 @@ func TestHeaders(t *testing.T) {
 // TestAConversation: what a retry or a correction adds does not change it, anything before that does.
 func TestAConversation(t *testing.T) {
 	of := func(body string) key {
-		r, err := readRequest([]byte(body))
+		r, err := openaiWire.readRequest("", []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.conversation(0)
+		return r.conversation(&openaiWire, 0)
 	}
 	const base = `{"role":"system","content":"s"},{"role":"user","content":"q"}`
 	first := of(`{"model":"m","messages":[` + base + `]}`)
