@@ -49,7 +49,7 @@ func (x *effects) Validate(ctx context.Context, s run.State, a run.Validate) run
 
 // ask makes one try and notes its outcome and what it cost.
 func (x *effects) ask(ctx context.Context, p *run.Plan, out *run.Validated) *run.Cancelled {
-	judge := &effects{client: x.judges.client(p), injected: x.injected, plan: p, permit: x.permit, allow: x.allow,
+	judge := &effects{client: x.judges.client(p), injected: x.injected, plan: p, permit: x.permit, allow: x.allow, patience: x.patience,
 		obs: observer{to: x.obs.to, position: position(p)}}
 	judge.obs.position.RunID, judge.obs.position.Validator = x.plan.ID, p.Prompt
 	gate := x.judges.gate(p.Backend)

@@ -21,7 +21,9 @@ type compiled struct {
 	output    schemas.Output
 	contract  *contract.Contract
 	judges    []judge
-	report    *report
+	// checks is the checksum of rules, judges and policy.
+	checks string
+	report *report
 	// implied says that the escalation of the contract is the short form's, so that it may reach nobody.
 	implied bool
 }
@@ -154,6 +156,7 @@ func (src *source) compile(s *Snapshot, p Prompt, r *report) *compiled {
 	publishedPrompt.check(r)
 	output, implied := src.governed(p, explicit, r)
 	c := &compiled{def: p, output: effective(output), report: r, implied: implied}
+	c.checks = c.checksum()
 	src.profile(s, c, r)
 	src.templates(s, c, r)
 	if len(r.problems) == 0 {

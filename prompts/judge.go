@@ -1,6 +1,8 @@
 package prompts
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -121,7 +123,7 @@ func (s *Snapshot) judgePlan(c *compiled, retries int, q run.Question) (*run.Pla
 		Messages:     append(messages, schemas.Message{Role: schemas.RoleUser, Content: judgeInstruction}),
 		Settings:     profile.Settings.Over(&c.def.Settings),
 		NativeSchema: schema, NativeName: "verdict", TransientRetries: retries, ExtraStatuses: backend.ExtraStatuses, Sink: run.SinkNone}
-	p.PromptSHA256 = fingerprint(p)
+	p.PromptSHA256 = fingerprint(p, "")
 	return p, nil
 }
 
@@ -143,6 +145,19 @@ func (c *compiled) judgeInputs(q run.Question) (map[string]json.RawMessage, erro
 		out[name] = raw
 	}
 	return out, nil
+}
+
+// checksum tells one set of checks from another; "" for none.
+func (c *compiled) checksum() string {
+	if len(c.def.Checks)+len(c.def.ValidationRules) == 0 {
+		return ""
+	}
+	raw, err := json.Marshal([]any{c.def.Checks, c.def.ValidationRules, c.def.ValidationPolicy})
+	if err != nil {
+		return "" // bounds and names have a JSON form
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
 }
 
 // retries are the transient retries of a prompt's runs.

@@ -85,7 +85,11 @@ func (p *planner) plan() *run.Plan {
 		out.Validators, out.Policy = p.s.validators(p.compiled), run.Policy(p.compiled.def.ValidationPolicy)
 	}
 	out.Settings = out.Settings.Over(p.req.Settings)
-	out.PromptSHA256 = fingerprint(out)
+	checks := ""
+	if p.compiled != nil && p.req.Output == nil {
+		checks = p.compiled.checks
+	}
+	out.PromptSHA256 = fingerprint(out, checks)
 	return out
 }
 
@@ -129,8 +133,9 @@ func schemaName(id string) string {
 	return name[:min(len(name), 64)]
 }
 
-// fingerprint covers all that decides what is asked and how it is judged, in one fixed order of fields.
-func fingerprint(p *run.Plan) string {
+// fingerprint covers all that decides what is asked and how it is judged, in one fixed order of fields; checks stands for
+// rules, judges and policy.
+func fingerprint(p *run.Plan, checks string) string {
 	raw, err := schemas.Marshal(struct {
 		Backend  string            `json:"backend"`
 		Model    string            `json:"model"`
@@ -138,7 +143,8 @@ func fingerprint(p *run.Plan) string {
 		Messages []schemas.Message `json:"messages"`
 		Output   schemas.Output    `json:"output"`
 		Native   bool              `json:"native"`
-	}{p.Backend, p.Model, p.Settings, p.Messages, p.Output, p.NativeSchema != nil})
+		Checks   string            `json:"checks,omitempty"`
+	}{p.Backend, p.Model, p.Settings, p.Messages, p.Output, p.NativeSchema != nil, checks})
 	if err != nil {
 		return "" // messages and schema were checked to have a JSON form
 	}

@@ -209,9 +209,10 @@ func (p *Plan) Fits(s State) error {
 	return nil
 }
 
-// MaxNow is the number of calls that the State can still start.
+// MaxNow is the number of calls that the State can still start, without those of validators.
 func (p *Plan) MaxNow(s State) int {
-	if s.Phase == Done {
+	switch s.Phase {
+	case Validating, Escalating, Reviewing, Done:
 		return 0
 	}
 	if s.Generation == 0 {
