@@ -41,6 +41,13 @@ var providerFaults = map[string]faults{
 		throttled:  errorReply(429, `{"error":{"code":429,"message":"x","status":"RESOURCE_EXHAUSTED"}}`),
 		overloaded: errorReply(529, `{"error":{"code":529,"message":"x"}}`),
 	},
+	"ollama": {
+		key:        errorReply(401, `{"error":"unauthorized"}`),
+		model:      errorReply(404, `{"error":"model 'm' not found"}`),
+		quota:      errorReply(402, `{"error":"x"}`),
+		throttled:  errorReply(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`),
+		overloaded: errorReply(529, `{"error":"x"}`),
+	},
 }
 
 // TestWhatWaitingDoesNotMend: of every provider a bad key, an unknown model and an exhausted account cost one call and
