@@ -2,7 +2,6 @@ package provider
 
 import (
 	"bytes"
-	"encoding/json"
 	"iter"
 	"strconv"
 	"unicode/utf16"
@@ -35,7 +34,7 @@ func (k ValueKind) String() string {
 
 // Parse returns the one JSON value of a body, or false if it is not exactly one.
 func Parse(body []byte) (Value, bool) {
-	if !json.Valid(body) {
+	if !valid(body) {
 		return Value{}, false
 	}
 	return Value{raw: bytes.Trim(body, " \t\r\n")}, true

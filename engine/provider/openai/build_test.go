@@ -2,7 +2,6 @@ package openai_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -134,43 +133,5 @@ func TestCheckOptions(t *testing.T) {
 		if o.Doc == "" || strings.Contains(o.Doc, "\n") {
 			t.Errorf("option %s has no one-line doc", o.Name)
 		}
-	}
-}
-
-// TestBuildAndReadAreCheap holds the goal of 60 allocations for build and read of a 1 KB answer.
-func TestBuildAndReadAreCheap(t *testing.T) {
-	d, ep, r, reply := exchange()
-	n := testing.AllocsPerRun(100, func() { roundTrip(t, d, ep, r, reply) })
-	if n > 60 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
-func BenchmarkBuildRead1KB(b *testing.B) {
-	d, ep, r, reply := exchange()
-	b.ReportAllocs()
-	for b.Loop() {
-		roundTrip(b, d, ep, r, reply)
-	}
-}
-
-func exchange() (*openai.Dialect, *provider.Endpoint, *provider.Request, *provider.Reply) {
-	r := ask(strings.Repeat("A line of the document.\n", 40))
-	r.Messages = append([]schemas.Message{{Role: "system", Content: "Answer with JSON only."}}, r.Messages...)
-	r.Settings = schemas.Settings{Temperature: new(0.0), MaxOutputTokens: new(int64(800))}
-	r.Schema = &provider.Schema{Name: "out", Bytes: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`)}
-	line := `{"description":"Paper, A4, 80 g","quantity":3,"price":"4.20 EUR"},`
-	answer := fmt.Sprintf(`{"lines":[%s]}`, strings.TrimSuffix(strings.Repeat(line, 1024/len(line)), ","))
-	body := completion(`"content":`+quote(answer)+`,"refusal":null,"annotations":[]`, `"stop"`,
-		`{"prompt_tokens":12,"completion_tokens":7,"total_tokens":19,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0}}`).Body
-	return openai.New(), &provider.Endpoint{Backend: "b"}, r, &provider.Reply{Status: 200, Body: []byte(body)}
-}
-
-func roundTrip(t testing.TB, d *openai.Dialect, ep *provider.Endpoint, r *provider.Request, reply *provider.Reply) {
-	if _, err := d.Build(ep, r); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Read(ep, reply); err != nil {
-		t.Fatal(err)
 	}
 }
