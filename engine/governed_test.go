@@ -101,6 +101,9 @@ func TestJudgesDecideUponAValidCandidate(t *testing.T) {
 			if r != nil && (r.Status != c.status || r.Counts.Calls != 1 || r.Counts.ValidatorCalls != c.calls || r.Usage.Calls != 1) {
 				t.Errorf("%s, %+v", r.Status, r.Counts)
 			}
+			if r != nil && (r.Status == schemas.StatusUnverified) != slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "came to no decision") }) {
+				t.Errorf("warnings %v", r.Warnings)
+			}
 			var outcomes []string
 			for _, e := range seen.events {
 				if v, ok := e.(event.Validator); ok {

@@ -142,6 +142,11 @@ func warnings(p *run.Plan, s run.State) []string {
 	if s.Candidate != nil && s.Candidate.Finish == "length" && s.Judged.Valid() {
 		out = append(out, fmt.Sprintf("the provider stopped at its token limit; the answer satisfies mode %s all the same", p.Output.Mode))
 	}
+	for _, v := range s.Votes {
+		if v.Outcome == schemas.VoteFailed || v.Outcome == schemas.VoteSkipped {
+			out = append(out, fmt.Sprintf("the judge %s came to no decision: %s", v.Name, v.Cause))
+		}
+	}
 	if s.Sink == run.SinkNone {
 		out = append(out, "the answer stayed invalid and was not escalated: nobody is set up to look at it (escalation.sink in emend.yaml)")
 	}
