@@ -77,14 +77,9 @@ func New(snapshot *prompts.Snapshot, options ...Option) (*Engine, error) {
 }
 
 func (e *Engine) addBackend(b prompts.Backend) error {
-	endpoint, err := b.Endpoint()
-	if err != nil {
+	if err := e.addEndpoint(b); err != nil {
 		return fmt.Errorf("engine.New: backend %q: %w", b.Name, err)
 	}
-	if e.transport != nil && endpoint.Transport == nil {
-		endpoint.Transport = e.transport
-	}
-	e.endpoints[b.Name] = endpoint
 	if e.gates[b.Name] != nil {
 		return nil
 	}
@@ -93,6 +88,22 @@ func (e *Engine) addBackend(b prompts.Backend) error {
 		return fmt.Errorf("engine.New: backend %q: %w", b.Name, err)
 	}
 	e.gates[b.Name] = gate
+	return nil
+}
+
+// addEndpoint makes what calls need; an injected client makes them without, so that no secret has to be there.
+func (e *Engine) addEndpoint(b prompts.Backend) error {
+	if e.injected != nil {
+		return nil
+	}
+	endpoint, err := b.Endpoint()
+	if err != nil {
+		return err
+	}
+	if e.transport != nil && endpoint.Transport == nil {
+		endpoint.Transport = e.transport
+	}
+	e.endpoints[b.Name] = endpoint
 	return nil
 }
 
