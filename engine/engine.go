@@ -36,7 +36,7 @@ type Option func(*Engine)
 func WithLLMClient(c LLMClient) Option { return func(e *Engine) { e.injected = c } }
 
 // WithTransport puts a custom HTTP transport under the built-in client, whose retry policy stays: a transport that
-// retries by itself should be paired with WithTransientRetries(0).
+// retries by itself should be paired with WithTransientRetries(0). Backends with tls or proxy settings keep their own.
 func WithTransport(rt http.RoundTripper) Option { return func(e *Engine) { e.transport = rt } }
 
 // WithTransientRetries sets the default number of extra attempts per generation, 0 to 10; it replaces the snapshot's.

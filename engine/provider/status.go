@@ -48,6 +48,8 @@ var byCode = map[string]verdict{
 	"enforced_spend_limit_reached": {true, true, "the account's spend limit is reached"},
 	"billing_not_active":           {true, true, "the account's billing is not active"},
 	"model_not_found":              {false, true, "the provider does not know the model, or the account may not use it: check the profile's model"},
+	"model_decommissioned":         {false, true, "the provider no longer has the model: check the profile's model"},
+	"invalid_model":                {false, true, "the provider does not know the model: check the profile's model"},
 	"context_length_exceeded":      {true, false, "the conversation is longer than the model's context"},
 }
 

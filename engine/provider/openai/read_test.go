@@ -106,6 +106,8 @@ func TestReadStatus(t *testing.T) {
 		{400, `{"error":{"message":"m","type":"invalid_request_error","param":"response_format","code":null}}`, "invalid_request_error", "refused response_format", true, false},
 		{400, `{"error":{"message":"m","param":"planted words"}}`, "", "refused the request", true, false},
 		{400, `{"error":{"code":"model_not_found"}}`, "model_not_found", "does not know the model", true, true},
+		{400, `{"error":{"message":"m","code":"model_decommissioned"}}`, "model_decommissioned", "no longer has the model", true, true},
+		{400, `{"object":"error","message":"Invalid model: m","type":"invalid_model","param":null,"code":"1500"}`, "invalid_model", "does not know the model", true, true},
 		{404, `{"object":"error","message":"m","type":"NotFoundError","code":404}`, "NotFoundError", "no such endpoint or model", false, true},
 		{429, `{"error":{"type":"insufficient_quota","code":"rate_limit_exceeded"}}`, "insufficient_quota", "quota", true, true},
 		{429, `{"error":{"type":"rate_limit_error","details":{"error_code":"enforced_spend_limit_reached"}}}`, "enforced_spend_limit_reached", "spend", true, true},
