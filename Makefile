@@ -9,6 +9,7 @@ BENCHTIME ?= 1s
 BENCHFLAGS ?=
 STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
 NATS_CLI := build/tools/nats
+SERVERS := build/foreign/servers
 
 .PHONY: help build test race fuzz lint bench foreign demo check clean
 
@@ -45,9 +46,11 @@ bench: ## the machine, the benchmarks (BENCHTIME, 1s), then Emend beside a bare 
 	@mkdir -p build
 	$(GO) run ./integration/bench $(BENCHFLAGS)
 
-foreign: build $(NATS_CLI) ## the official nats CLI and JavaScript client against a worker
+foreign: build $(NATS_CLI) ## the official NATS clients against a worker, and the dialects against foreign mock servers
 	npm ci --prefix integration/foreign --no-audit --no-fund --loglevel=error
-	EMEND=$(CURDIR)/build/emend NATS=$(CURDIR)/$(NATS_CLI) $(GO) test -count=1 -tags foreign ./integration/foreign/
+	@mkdir -p $(SERVERS) && cp integration/foreign/servers/package.json integration/foreign/servers/package-lock.json $(SERVERS)/
+	npm ci --prefix $(SERVERS) --ignore-scripts --no-audit --no-fund --loglevel=error
+	EMEND=$(CURDIR)/build/emend NATS=$(CURDIR)/$(NATS_CLI) SERVERS=$(CURDIR)/$(SERVERS) $(GO) test -count=1 -timeout 5m -tags foreign ./integration/foreign/
 
 $(NATS_CLI): tools/natscli/go.mod tools/natscli/go.sum
 	$(GO) build -modfile=tools/natscli/go.mod -o $@ github.com/nats-io/natscli/nats

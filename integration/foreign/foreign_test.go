@@ -1,7 +1,8 @@
 //go:build foreign
 
-// Package foreign lets clients that are not Emend's own use a real worker process: the official nats CLI and the official
-// JavaScript client. `make foreign` builds and installs what it needs. It fails when it cannot run; it never skips.
+// Package foreign lets clients that are not Emend's own use a real worker process, the official nats CLI and the official
+// JavaScript client, and lets the dialects talk to mock servers that nobody here wrote. `make foreign` builds and installs
+// what it needs. It fails when it cannot run; it never skips.
 package foreign
 
 import (
