@@ -64,7 +64,7 @@ var reportOutcomes = map[string]outcome{
 
 // reportsElsewhere are shown by other tests, or belong to what this version does not have.
 var reportsElsewhere = map[string]string{
-	"R13": "Gemini: not in this version", "T06": "Gemini: not in this version",
+	"R13": "gemini: TestReports", "T06": "gemini: TestReports",
 	"S01": "openai.Carry: the schema goes out whole with strict: false, nothing is rewritten",
 	"U06": "schemas: attempts and totals are fields of their own (Attempt.Usage, Finished.Totals)",
 	"H07": "cmd: the two texts are judged by TestValidateGivesEveryRecordedTextItsClass",
