@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
+	"emend/engine/rehearse"
 	"emend/prompts"
 )
 
@@ -31,7 +31,7 @@ func (a *app) check() *cobra.Command {
 				fmt.Fprintf(a.out, "%s %s\n", a.colour(yellow, "warning:"), w)
 			}
 			if err == nil {
-				return a.rehearse(c.Context(), dir)
+				return a.checkTests(c.Context(), dir)
 			}
 			for _, f := range faults {
 				fmt.Fprintln(a.out, f)
@@ -42,20 +42,36 @@ func (a *app) check() *cobra.Command {
 	return c
 }
 
+func allTests(ctx context.Context, dir string) ([]rehearse.Outcome, error) {
+	snap, err := prompts.LoadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	return rehearse.Tests(ctx, snap)
+}
+
+// checkTests shows the tests that fail.
+func (a *app) checkTests(ctx context.Context, dir string) error {
+	played, err := allTests(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return a.printTests(played, false)
+}
+
 func (a *app) checkJSON(ctx context.Context, dir string, warnings []prompts.Problem, faults prompts.Errors) error {
 	out := struct {
-		OK         bool              `json:"ok"`
-		Errors     []prompts.Problem `json:"errors"`
-		Warnings   []prompts.Problem `json:"warnings"`
-		Rehearsals []rehearsal       `json:"rehearsals"`
-	}{len(faults) == 0, append([]prompts.Problem{}, faults...), append([]prompts.Problem{}, warnings...), []rehearsal{}}
+		OK         bool               `json:"ok"`
+		Errors     []prompts.Problem  `json:"errors"`
+		Warnings   []prompts.Problem  `json:"warnings"`
+		Rehearsals []rehearse.Outcome `json:"rehearsals"`
+	}{len(faults) == 0, append([]prompts.Problem{}, faults...), append([]prompts.Problem{}, warnings...), []rehearse.Outcome{}}
 	if out.OK {
-		played, err := rehearsals(ctx, dir)
+		played, err := allTests(ctx, dir)
 		if err != nil {
 			return err
 		}
-		out.Rehearsals = append(out.Rehearsals, played...)
-		out.OK = !slices.ContainsFunc(played, func(r rehearsal) bool { return !r.OK })
+		out.OK, out.Rehearsals = !failedTests(played), played
 	}
 	if err := a.printJSON(out); err != nil {
 		return err
