@@ -37,7 +37,7 @@ func newCache(entries, bytes int) *cache {
 
 // get returns the contract of spec, compiling it if it is not held. Errors are held like contracts.
 func (c *cache) get(spec Spec) (*Contract, error) {
-	head := fmt.Sprintf("%s\x00%t\x00%d\x00", spec.Mode, spec.LastWins, spec.MaxBytes)
+	head := fmt.Sprintf("%s\x00%t\x00%d\x00%s\x00", spec.Mode, spec.LastWins, spec.MaxBytes, spec.Local)
 	key := sha256.Sum256(append([]byte(head), spec.Schema...))
 	return c.entry(key, spec).make()
 }

@@ -8,8 +8,23 @@ import (
 	"testing"
 )
 
-// TestTexts judges every recorded text of testdata/texts.jsonl.
-func TestTexts(t *testing.T) {
+// recordedText is one line of testdata/texts.jsonl.
+type recordedText struct {
+	ID, Text string
+	Schema   json.RawMessage
+	Class    Class    `json:"expect_class"`
+	Paths    []string `json:"expect_paths"`
+}
+
+func (c recordedText) spec() Spec {
+	if string(c.Schema) == "null" {
+		return Spec{Mode: "json"}
+	}
+	return Spec{Mode: "json_schema", Schema: c.Schema}
+}
+
+func recordedTexts(t *testing.T) (all []recordedText) {
+	t.Helper()
 	file, err := os.Open("testdata/texts.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -18,21 +33,23 @@ func TestTexts(t *testing.T) {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var c struct {
-			ID, Text string
-			Schema   json.RawMessage
-			Class    Class    `json:"expect_class"`
-			Paths    []string `json:"expect_paths"`
-		}
+		var c recordedText
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)
 		}
+		all = append(all, c)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestTexts judges every recorded text.
+func TestTexts(t *testing.T) {
+	for _, c := range recordedTexts(t) {
 		t.Run(c.ID, func(t *testing.T) {
-			spec := Spec{Mode: "json_schema", Schema: c.Schema}
-			if string(c.Schema) == "null" {
-				spec = Spec{Mode: "json"}
-			}
-			v := mustCompile(t, spec).Judge([]byte(c.Text))
+			v := mustCompile(t, c.spec()).Judge([]byte(c.Text))
 			if v.Class != c.Class || v.Err != nil {
 				t.Fatalf("class %q, error %v; want %q", v.Class, v.Err, c.Class)
 			}
@@ -45,9 +62,6 @@ func TestTexts(t *testing.T) {
 				t.Errorf("findings %s, want %q", shown(v.Findings), c.Paths)
 			}
 		})
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 }
 

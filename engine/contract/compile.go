@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"emend/schemas"
@@ -18,6 +19,7 @@ type Contract struct {
 	mode     string
 	lastWins bool
 	maxBytes int
+	local    string  // one of the Local constants
 	schema   *schema // nil unless the mode is json_schema
 }
 
@@ -69,15 +71,32 @@ func checkSpec(spec Spec) error {
 		return &CompileError{Reason: fmt.Sprintf("unknown mode %q; use none, basic, json or json_schema",
 			excerpt(spec.Mode))}
 	}
+	if err := checkLocal(spec); err != nil {
+		return err
+	}
 	if spec.MaxBytes < 0 {
 		return &CompileError{Reason: "the size bound of a candidate is negative; use 0 for the default"}
 	}
 	return nil
 }
 
+func checkLocal(spec Spec) error {
+	switch spec.Local {
+	case "", LocalNone:
+		return nil
+	case LocalUnwrap, LocalSyntax:
+		if spec.Mode == schemas.ModeNone || spec.Mode == schemas.ModeBasic {
+			return &CompileError{Reason: "mode " + spec.Mode + " takes any text, so there is nothing to mend; remove local " +
+				spec.Local + " or use mode json"}
+		}
+		return nil
+	}
+	return &CompileError{Reason: fmt.Sprintf("unknown local %q; use none, unwrap or syntax", excerpt(spec.Local))}
+}
+
 // build compiles without the cache.
 func build(spec Spec) (*Contract, error) {
-	c := &Contract{mode: spec.Mode, lastWins: spec.LastWins, maxBytes: spec.MaxBytes}
+	c := &Contract{mode: spec.Mode, lastWins: spec.LastWins, maxBytes: spec.MaxBytes, local: cmp.Or(spec.Local, LocalNone)}
 	if c.maxBytes == 0 {
 		c.maxBytes = DefaultMaxBytes
 	}

@@ -44,11 +44,21 @@ func judgeError(p any) error {
 }
 
 func (c *Contract) judgeJSON(text []byte) Verdict {
-	o := scan(text, c.schema != nil, c.lastWins)
-	if o.fault != nil {
-		finding := o.fault.finding(text, c.names())
-		return Verdict{Class: o.fault.class, Findings: []Finding{finding}, CutOff: o.cut}
+	o := c.scan(text)
+	if o.fault == nil {
+		return c.judgeValue(text, o)
 	}
+	if v, ok := c.mend(text, o); ok {
+		return v
+	}
+	finding := o.fault.finding(text, c.names())
+	return Verdict{Class: o.fault.class, Findings: []Finding{finding}, CutOff: o.cut}
+}
+
+func (c *Contract) scan(text []byte) scanned { return scan(text, c.schema != nil, c.lastWins) }
+
+// judgeValue judges a text that the scan accepts.
+func (c *Contract) judgeValue(text []byte, o scanned) Verdict {
 	v := Verdict{Class: OK, Value: o.raw(text)}
 	if c.schema == nil {
 		return v
