@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"emend/engine/event"
@@ -39,6 +40,9 @@ type effects struct {
 // Call makes one provider call while it holds a permit.
 func (x *effects) Call(ctx context.Context, s run.State, c run.Call) run.Event {
 	pos := x.position(c)
+	if c.Stage > 1 && c.Generation == 1 && c.Attempt == 1 {
+		x.obs.send(ctx, event.Stage{Position: pos, Cause: c.StageKind})
+	}
 	if c.N > 0 && c.Attempt == 1 {
 		x.obs.send(ctx, event.Repair{Position: pos, Style: c.Style, N: c.N, M: c.M})
 	}
@@ -77,7 +81,7 @@ func (x *effects) ended(ctx context.Context, resp *GenerateResponse, err error, 
 	switch {
 	case err == nil && resp != nil:
 		return run.Answered{Call: times, Tokens: resp.Tokens,
-			Candidate: run.Candidate{Text: resp.Text, Finish: resp.Finish, Model: resp.Model, Arguments: resp.Arguments}}
+			Candidate: run.Candidate{Text: resp.Text, Finish: resp.Finish, ProviderFinish: word(resp.ProviderFinish), Model: resp.Model, Arguments: resp.Arguments}}
 	case err == nil:
 		return run.Failed{Call: times, Failure: run.Failure{Category: schemas.CategoryProviderResponse, Billed: true,
 			Message: fmt.Sprintf("backend %q: the client returned neither a response nor an error", x.plan.Backend)}}
@@ -95,6 +99,14 @@ func (x *effects) ended(ctx context.Context, resp *GenerateResponse, err error, 
 	}
 	e.NotStarted = e.Failure.Category == schemas.CategoryInvalidRequest
 	return e
+}
+
+// word keeps a provider's word if it is one: its text is nobody's but the provider's.
+func word(s string) string {
+	if len(s) > 64 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+		return ""
+	}
+	return s
 }
 
 func (x *effects) observe(ctx context.Context, pos event.Position, e run.Event, times run.CallTimes) {
@@ -115,14 +127,14 @@ func (x *effects) observe(ctx context.Context, pos event.Position, e run.Event, 
 // extended by the correction of a repair.
 func (x *effects) request(s run.State, c run.Call) *GenerateRequest {
 	p := x.plan
-	req := &GenerateRequest{Model: p.Model, Messages: p.Messages, Settings: p.Settings, Session: p.Session}
+	req := &GenerateRequest{Model: p.Model, Messages: p.Base(s), Settings: p.Settings, Session: p.Session, Fallback: s.Fallback}
 	if p.NativeSchema != nil {
 		req.Schema = &provider.Schema{Name: p.NativeName, Bytes: p.NativeSchema}
 	}
 	if c.N > 0 {
 		style := correction(p, s, c.Style)
 		style.N, style.M = c.N, c.M
-		req.Messages = repair.Correct(p.Messages, []byte(s.Candidate.Text), s.Judged.Verdict(), style)
+		req.Messages = repair.Correct(req.Messages, []byte(s.Candidate.Text), s.Judged.Verdict(), style)
 	}
 	return req
 }
@@ -133,7 +145,7 @@ func (x *effects) Judge(ctx context.Context, s run.State, _ run.Judge) run.Event
 	v := x.plan.Contract.Judge([]byte(s.Candidate.Text))
 	voted, changes := preserved(x.plan, s, v)
 	v = voted.Verdict
-	pos := x.position(run.Call{Generation: s.Generation, Attempt: s.Attempt, Kind: kind(s.Generation)})
+	pos := x.position(run.Call{Stage: s.Stage, Generation: s.Generation, Attempt: s.Attempt, Kind: kind(s.Generation)})
 	out := event.Validation{Position: pos, Class: string(v.Class), Valid: v.Valid(), Duration: time.Since(began), Findings: shown(v, x.plan.Audit),
 		Mended: v.Mended, Changed: maskedChanges(changes)}
 	if v.Err != nil {
@@ -159,7 +171,7 @@ func (x *effects) Wait(ctx context.Context, s run.State, w run.Wait) run.Event {
 	if x.patience > 0 && delay > x.patience {
 		return run.Failed{Failure: *s.Failure}
 	}
-	pos := x.position(run.Call{Generation: s.Generation, Attempt: s.Attempt, Kind: kind(s.Generation)})
+	pos := x.position(run.Call{Stage: s.Stage, Generation: s.Generation, Attempt: s.Attempt, Kind: kind(s.Generation)})
 	x.obs.send(ctx, event.Retry{Position: pos, Cause: s.Failure.Category, Status: s.Failure.Status, Delay: delay})
 	began := time.Now()
 	timer := time.NewTimer(delay)
@@ -198,6 +210,9 @@ func kind(generation int) string {
 func (x *effects) position(c run.Call) event.Position {
 	pos := x.obs.position
 	pos.At = time.Now()
+	if pos.Validator == "" {
+		pos.StageAttempt = c.Stage
+	}
 	pos.Generation, pos.GenerationKind, pos.Attempt = c.Generation, c.Kind, c.Attempt
 	return pos
 }

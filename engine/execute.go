@@ -126,15 +126,7 @@ const longestClosure = time.Hour
 
 // IsTrouble reports whether a failure belongs to the backend and not to the run: 429 and the transient 5xx after the
 // engine's own retries, a request that provably never left, and whatever is wrong with the account.
-func IsTrouble(f *run.Failure) bool {
-	if f == nil {
-		return false
-	}
-	if f.Account || f.NotSent {
-		return true
-	}
-	return f.Category == schemas.CategoryProviderStatus && !f.Permanent && run.TransientStatus(f.Status)
-}
+func IsTrouble(f *run.Failure) bool { return run.Trouble(f) }
 
 func troubleKind(f *run.Failure) capacity.OutcomeKind {
 	switch {

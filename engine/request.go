@@ -85,6 +85,8 @@ type RunResult struct {
 	Counts         schemas.Counts
 	Source         schemas.Source
 	Attempts       []schemas.Attempt
+	// Stages are the stage attempts of a run that needed more than one.
+	Stages []schemas.Stage
 	// Duration covers the whole operation with its waits and repairs.
 	Duration time.Duration
 	Warnings []string

@@ -15,7 +15,7 @@ import (
 func runResult(p *run.Plan, res run.Result, d time.Duration) *RunResult {
 	s := res.State
 	return &RunResult{ID: p.ID, Status: res.Status, RawOutput: s.Candidate.Text, Output: s.Judged.Value, Validation: *verdict(p, s),
-		Usage: s.Usage.Usage(), ValidatorUsage: validatorUsage(s), Counts: counts(s), Source: Source(p, s), Attempts: s.Attempts, Duration: d, Warnings: warnings(p, s)}
+		Usage: s.Usage.Usage(), ValidatorUsage: validatorUsage(s), Counts: counts(s), Source: Source(p, s), Attempts: s.Attempts, Stages: p.AllStages(s), Duration: d, Warnings: warnings(p, s)}
 }
 
 // WireResult is the form of a result that is stored and sent. Timing, request reference and worker are the caller's.
@@ -26,6 +26,7 @@ func WireResult(p *run.Plan, res run.Result) schemas.Result {
 	if out.Attempts == nil {
 		out.Attempts = []schemas.Attempt{}
 	}
+	out.Stages = p.AllStages(s)
 	out.TimingMS = schemas.Timing{Waiting: s.Waited.Milliseconds(), Model: s.Model.Milliseconds()}
 	if f := res.Failure; f != nil {
 		if out.Error = WireError(res); out.Error == nil {
@@ -146,6 +147,9 @@ func warnings(p *run.Plan, s run.State) []string {
 		if v.Outcome == schemas.VoteFailed || v.Outcome == schemas.VoteSkipped {
 			out = append(out, fmt.Sprintf("the judge %s came to no decision: %s", v.Name, v.Cause))
 		}
+	}
+	if s.Impossible != "" {
+		out = append(out, "the rejected answer could not be corrected: "+s.Impossible)
 	}
 	if s.Sink == run.SinkNone {
 		out = append(out, "the answer stayed invalid and was not escalated: nobody is set up to look at it (escalation.sink in emend.yaml)")

@@ -32,26 +32,26 @@ func (x *effects) Validate(ctx context.Context, s run.State, a run.Validate) run
 	p, err := v.Plan(question)
 	if err != nil {
 		out.Vote.Cause = schemas.CategoryInvalidRequest
-		x.voted(ctx, v, out, began)
+		x.voted(ctx, s, v, out, began)
 		return out
 	}
 	for range v.Retries + 1 {
-		if stopped := x.ask(ctx, p, &out); stopped != nil {
+		if stopped := x.ask(ctx, s.Stage, p, &out); stopped != nil {
 			return *stopped
 		}
 		if out.Vote.Outcome != schemas.VoteFailed {
 			break
 		}
 	}
-	x.voted(ctx, v, out, began)
+	x.voted(ctx, s, v, out, began)
 	return out
 }
 
 // ask makes one try and notes its outcome and what it cost.
-func (x *effects) ask(ctx context.Context, p *run.Plan, out *run.Validated) *run.Cancelled {
+func (x *effects) ask(ctx context.Context, stage int, p *run.Plan, out *run.Validated) *run.Cancelled {
 	judge := &effects{client: x.judges.client(p), injected: x.injected, plan: p, permit: x.permit, allow: x.allow, patience: x.patience,
 		obs: observer{to: x.obs.to, position: position(p)}}
-	judge.obs.position.RunID, judge.obs.position.Validator = x.plan.ID, p.Prompt
+	judge.obs.position.RunID, judge.obs.position.Validator, judge.obs.position.StageAttempt = x.plan.ID, p.Prompt, stage
 	gate := x.judges.gate(p.Backend)
 	if p.Backend != x.plan.Backend {
 		judge.permit = gate.Permit
@@ -91,30 +91,38 @@ func outcome(res run.Result) (string, []schemas.Reason, string) {
 	case len(said.Reasons) == 0:
 		return schemas.VoteFailed, nil, schemas.CategoryOutputInvalid // it does not say what is wrong
 	}
-	return schemas.VoteRejected, bounded(said.Reasons), ""
+	reasons, ok := sound(said.Reasons)
+	if !ok {
+		return schemas.VoteFailed, nil, schemas.CategoryOutputInvalid
+	}
+	return schemas.VoteRejected, reasons, ""
 }
 
-// Bounds of what a judge may say.
+// Bounds of what a judge may say; one that says more has come to no usable decision, and nothing is cut.
 const (
 	maxReasons  = 32
 	maxCode     = 64
-	maxGuidance = 4096
+	maxGuidance = 16 << 10
 )
 
-// bounded makes codes of a judge's words: small letters, digits and _, so that they can be counted and shown.
-func bounded(said []schemas.Reason) []schemas.Reason {
-	out := make([]schemas.Reason, 0, min(len(said), maxReasons))
-	for _, r := range said[:min(len(said), maxReasons)] {
+// sound makes codes of a judge's words: small letters, digits and _, so that they can be counted and shown. A reason
+// without a code is unspecified.
+func sound(said []schemas.Reason) ([]schemas.Reason, bool) {
+	if len(said) > maxReasons {
+		return nil, false
+	}
+	out := make([]schemas.Reason, 0, len(said))
+	for _, r := range said {
 		code := strings.Trim(strings.Map(codeRune, strings.ToLower(r.Code)), "_")
 		if code == "" {
 			code = "unspecified"
 		}
-		if len(r.Guidance) > maxGuidance {
-			r.Guidance = strings.ToValidUTF8(r.Guidance[:maxGuidance], "")
+		if len(code) > maxCode || len(r.Guidance) > maxGuidance {
+			return nil, false
 		}
-		out = append(out, schemas.Reason{Code: code[:min(len(code), maxCode)], Guidance: r.Guidance})
+		out = append(out, schemas.Reason{Code: code, Guidance: r.Guidance})
 	}
-	return out
+	return out, true
 }
 
 func codeRune(c rune) rune {
@@ -125,9 +133,9 @@ func codeRune(c rune) rune {
 }
 
 // voted tells of a vote.
-func (x *effects) voted(ctx context.Context, v run.Validator, out run.Validated, began time.Time) {
+func (x *effects) voted(ctx context.Context, s run.State, v run.Validator, out run.Validated, began time.Time) {
 	e := event.Validator{Position: x.obs.position, Outcome: out.Vote.Outcome, Cause: out.Vote.Cause, Duration: time.Since(began)}
-	e.At, e.Validator = time.Now(), v.Name
+	e.At, e.Validator, e.StageAttempt = time.Now(), v.Name, s.Stage
 	if x.plan.Audit {
 		for _, r := range out.Vote.Reasons {
 			e.Codes = append(e.Codes, r.Code)

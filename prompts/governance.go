@@ -1,6 +1,8 @@
 package prompts
 
 import (
+	"fmt"
+
 	"emend/engine/contract"
 	"emend/engine/run"
 	"emend/schemas"
@@ -30,6 +32,9 @@ func (src *source) governed(p Prompt, explicit Output, r *report) (out schemas.O
 		}
 		out.Schema = raw
 	}
+	if why := structural(&out, p, explicit); why != "" {
+		r.once("validation_policy.producer_structural_failure", "%s", why)
+	}
 	g := src.governance(p)
 	if g == nil {
 		return out, false
@@ -46,13 +51,29 @@ func (src *source) governed(p Prompt, explicit Output, r *report) (out schemas.O
 	}
 	escalate := g.EscalateOnFailure == nil || *g.EscalateOnFailure
 	switch {
-	case explicit.OnExhausted == "" && escalate:
+	case explicit.OnExhausted == "" && p.ValidationPolicy.ProducerStructuralFailure == "" && escalate:
 		out.OnExhausted = exhaustedEscalate
 		return out, p.Governance == nil || p.Governance.EscalateOnFailure == nil
 	case explicit.OnExhausted != "" && p.Governance != nil && p.Governance.EscalateOnFailure != nil && escalate != (explicit.OnExhausted == exhaustedEscalate):
 		r.once("output_governance.escalate_on_failure", "contradicts output.on_exhausted: %s; give one of the two", explicit.OnExhausted)
 	}
 	return out, false
+}
+
+// structural gives a run with judges the end that seed 004 says for an answer that stays invalid, unless the contract says
+// another. The two words for one thing must agree.
+func structural(out *schemas.Output, p Prompt, explicit Output) (why string) {
+	words := map[string]string{run.PolicyFailRun: exhaustedFail, run.PolicyRejectOutput: exhaustedReturn}
+	policy := p.ValidationPolicy.ProducerStructuralFailure
+	switch {
+	case policy != "" && explicit.OnExhausted != "" && words[policy] != explicit.OnExhausted:
+		return fmt.Sprintf("is %s, but output.on_exhausted is %s; give one of the two", policy, explicit.OnExhausted)
+	case policy != "":
+		out.OnExhausted = words[policy]
+	case explicit.OnExhausted == "" && p.judges() > 0:
+		out.OnExhausted = exhaustedFail
+	}
+	return ""
 }
 
 // governance is the block that counts for a prompt: its own over that of emend.yaml, which is for prompts with outputs.

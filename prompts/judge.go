@@ -149,10 +149,10 @@ func (c *compiled) judgeInputs(q run.Question) (map[string]json.RawMessage, erro
 
 // checksum tells one set of checks from another; "" for none.
 func (c *compiled) checksum() string {
-	if len(c.def.Checks)+len(c.def.ValidationRules) == 0 {
+	if len(c.def.Checks)+len(c.def.ValidationRules)+c.def.Retries == 0 {
 		return ""
 	}
-	raw, err := json.Marshal([]any{c.def.Checks, c.def.ValidationRules, c.def.ValidationPolicy})
+	raw, err := json.Marshal([]any{c.def.Checks, c.def.ValidationRules, c.def.ValidationPolicy, c.def.Retries})
 	if err != nil {
 		return "" // bounds and names have a JSON form
 	}

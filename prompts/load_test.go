@@ -219,11 +219,9 @@ func TestPromptProblems(t *testing.T) {
 }
 
 func TestLaterKeysAreRefusedByName(t *testing.T) {
-	for _, key := range []string{
-		"retries",
-	} {
-		_, err := loadPrompt("messages: [{user: hi}]\n" + key + ": {}")
-		want := "prompts/x@1.yaml:2: " + key + ": " + key + " is not supported by this version; remove it"
+	for _, key := range []string{"validation_policy", "pipelines"} {
+		_, err := loadConfig("backends: {o: {dialect: openai, url: 'http://h/v1'}}\n" + key + ": {}")
+		want := "emend.yaml:2: " + key + ": " + key + " is not supported by this version; remove it"
 		if got := problemsOf(t, err); len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %v", key, got)
 		}

@@ -76,13 +76,15 @@ func (p *planner) plan() *run.Plan {
 	out := &run.Plan{ID: p.from.ID, Queue: p.from.Queue, Profile: p.profileName, Backend: p.profile.Backend, Model: p.profile.Model,
 		Messages: append(p.rendered, p.req.AppendMessages...), Session: p.req.SessionID, Output: p.effective, Contract: p.contract,
 		NativeSchema: p.native, NativeName: "output", TransientRetries: p.retries(), ExtraStatuses: p.backend.ExtraStatuses,
-		Sink: p.s.sink(p.from.Library), Audit: p.s.config.Audit == AuditFull, Deadline: p.deadline(), Metadata: maps.Clone(p.req.Metadata), Warnings: p.warnings, Settings: p.profile.Settings}
+		HandsBack: !p.from.Library && p.backend.OnTrouble == OnTroubleWait, Sink: p.s.sink(p.from.Library), Audit: p.s.config.Audit == AuditFull, Deadline: p.deadline(), Metadata: maps.Clone(p.req.Metadata), Warnings: p.warnings, Settings: p.profile.Settings}
 	if p.compiled != nil {
 		out.Prompt, out.NativeName = p.compiled.ref(), schemaName(p.compiled.def.ID)
 		out.Settings = out.Settings.Over(&p.compiled.def.Settings)
 	}
 	if p.compiled != nil && p.req.Output == nil {
-		out.Validators, out.Policy = p.s.validators(p.compiled), run.Policy(p.compiled.def.ValidationPolicy)
+		policy := p.compiled.def.ValidationPolicy
+		out.Validators, out.Retries = p.s.validators(p.compiled), p.compiled.def.Retries
+		out.Policy = run.Policy{SemanticRejection: policy.SemanticRejection, ValidatorFailure: policy.ValidatorFailure}
 	}
 	out.Settings = out.Settings.Over(p.req.Settings)
 	checks := ""

@@ -100,9 +100,10 @@ var checkObject = &object{name: "check", doc: "A rule on the answer, or a judge 
 
 const maxJudgeRetries = 10
 
-var policyObject = &object{name: "validation_policy", doc: "What follows when a judge does not approve.",
-	later: []string{"producer_structural_failure"},
+var policyObject = &object{name: "validation_policy", doc: "What follows when a judge does not approve, or has nothing to judge.",
 	fields: []field{
+		{name: "producer_structural_failure", kind: text{oneOf: []string{run.PolicyFailRun, run.PolicyRejectOutput}},
+			doc: "whether an answer that stays invalid fails a run that has judges, or is its result with status invalid; output.on_exhausted says the same; fail_run"},
 		{name: "semantic_rejection", kind: text{oneOf: []string{run.PolicyFailRun, run.PolicyRejectOutput}},
 			doc: "whether a rejected answer fails the run, or is its result with status rejected", def: run.PolicyFailRun},
 		{name: "validator_failure", kind: text{oneOf: []string{run.PolicyWarnContinue, run.PolicyFailRun}},

@@ -28,10 +28,12 @@ const (
 	AuditFull   = "full"
 )
 
-// MaxTransientRetries bounds the extra attempts per generation, MaxRepairAttempts the corrective calls (seed 000).
+// MaxTransientRetries bounds the extra attempts per generation, MaxRepairAttempts the corrective calls (seed 000),
+// MaxStageRetries the further stage attempts (seed 004).
 const (
 	MaxTransientRetries = 10
 	MaxRepairAttempts   = 3
+	MaxStageRetries     = 10
 )
 
 // Config is emend.yaml.
@@ -173,6 +175,8 @@ type Prompt struct {
 	Settings    schemas.Settings `yaml:"settings"`
 	// TransientRetries replaces the configuration's; nil leaves it.
 	TransientRetries *int `yaml:"transient_retries"`
+	// Retries are further stage attempts (seed 004).
+	Retries int `yaml:"retries"`
 	// Checks are rules and judges, in order; ValidationRules are rules under seed 002's name.
 	Checks           []CheckSpec      `yaml:"checks"`
 	ValidationRules  []Rule           `yaml:"validation_rules"`

@@ -45,6 +45,8 @@ type CheckSpec struct {
 
 // ValidationPolicy says what follows when a judge does not approve (seed 004).
 type ValidationPolicy struct {
+	// ProducerStructuralFailure is fail_run or reject_output, "" for the default of runs with judges: fail_run.
+	ProducerStructuralFailure string `yaml:"producer_structural_failure"`
 	// SemanticRejection is fail_run or reject_output, ValidatorFailure warn_continue or fail_run.
 	SemanticRejection string `yaml:"semantic_rejection"`
 	ValidatorFailure  string `yaml:"validator_failure"`

@@ -16,6 +16,7 @@ const (
 	EventRetry          = "retry"
 	EventValidation     = "validation"
 	EventRepair         = "repair"
+	EventStage          = "stage"
 	EventValidator      = "validator"
 	EventWaiting        = "waiting"
 	EventEscalated      = "escalated"
@@ -24,7 +25,7 @@ const (
 )
 
 // EventKinds lists every kind, in the order in which a run can show them.
-var EventKinds = []string{EventStarted, EventAttemptStarted, EventAttempt, EventRetry, EventValidation, EventRepair, EventValidator, EventWaiting, EventEscalated, EventSuperseded, EventFinished}
+var EventKinds = []string{EventStarted, EventAttemptStarted, EventAttempt, EventRetry, EventValidation, EventRepair, EventStage, EventValidator, EventWaiting, EventEscalated, EventSuperseded, EventFinished}
 
 // Event tells one step of a run: metadata only, never content, credentials or provider text. An attempt carries its
 // own waits and usage, finished and superseded carry totals: never add totals to parts.
@@ -49,8 +50,8 @@ type Event struct {
 	Attempt        int    `json:"attempt,omitempty"`
 	// Validator is the judge whose call or vote this is; model and backend are then the judge's.
 	Validator string `json:"validator,omitempty"`
-	// Outcome is completed, an error category, a class of a verdict, a validator's vote, the sink of an escalation, or in
-	// finished the status.
+	// Outcome is completed, an error category, a class of a verdict, a validator's vote, the sink of an escalation, why a
+	// further stage attempt begins, or in finished the status.
 	Outcome string `json:"outcome,omitempty"`
 	// Category is the error category of a finished run that failed.
 	Category string `json:"category,omitempty"`

@@ -60,7 +60,9 @@ type Result struct {
 	Counts Counts  `json:"counts"`
 	Source Source  `json:"source"`
 	// Attempts are the calls by kind and outcome, without content.
-	Attempts []Attempt         `json:"attempts"`
+	Attempts []Attempt `json:"attempts"`
+	// Stages are the stage attempts of a run that needed more than one.
+	Stages   []Stage           `json:"stages,omitempty"`
 	TimingMS Timing            `json:"timing_ms"`
 	Request  RequestRef        `json:"request"`
 	Warnings []string          `json:"warnings,omitempty"`
@@ -195,6 +197,8 @@ type Source struct {
 
 // Attempt is the record of one provider call.
 type Attempt struct {
+	// StageAttempt is absent for the first.
+	StageAttempt   int    `json:"stage_attempt,omitempty"`
 	Generation     int    `json:"generation"`
 	GenerationKind string `json:"generation_kind"`
 	Attempt        int    `json:"attempt"`
@@ -202,6 +206,29 @@ type Attempt struct {
 	Status         int    `json:"status,omitempty"`
 	DurationMS     int64  `json:"duration_ms"`
 	WaitMS         int64  `json:"wait_ms,omitempty"`
+	// Finish is why a completed call ended: stop, length, tool or other; ProviderFinish is the provider's own word.
+	Finish         string `json:"finish,omitempty"`
+	ProviderFinish string `json:"provider_finish,omitempty"`
+}
+
+// Kinds of a stage attempt: why it began.
+const (
+	StageInitial    = "initial"
+	StageError      = "error"      // the one before it ended in an operational error
+	StageStructural = "structural" // its answer stayed invalid
+	StageCorrection = "correction" // validators rejected its answer, and this one was told why
+)
+
+// Stage is the record of one stage attempt.
+type Stage struct {
+	Attempt int    `json:"attempt"`
+	Kind    string `json:"kind"`
+	// Outcome is the status of the last one; of those before it rejected, an error category, or the class of the answer
+	// that stayed invalid.
+	Outcome string `json:"outcome"`
+	// RejectedBy are the validators that rejected its answer.
+	RejectedBy []string `json:"rejected_by,omitempty"`
+	Calls      int      `json:"calls"`
 }
 
 // Kinds of a generation.

@@ -35,9 +35,11 @@ type Event interface {
 type Position struct {
 	At                                     time.Time
 	RunID, Prompt, Profile, Backend, Model string
-	Generation                             int
-	GenerationKind                         string
-	Attempt                                int
+	// StageAttempt counts from 1.
+	StageAttempt   int
+	Generation     int
+	GenerationKind string
+	Attempt        int
 	// Validator is the judge whose call this is; "" for the run's own.
 	Validator string
 }
@@ -101,6 +103,13 @@ type Repair struct {
 	N, M  int
 }
 
+// Stage announces a further stage attempt; Position.StageAttempt is its number. Cause is why it begins: error,
+// structural or correction.
+type Stage struct {
+	Position
+	Cause string
+}
+
 // Validator is one validator's vote, after all of its tries; Position.Validator names it.
 type Validator struct {
 	Position
@@ -143,6 +152,9 @@ func (Validation) Kind() string { return schemas.EventValidation }
 
 // Kind is "repair".
 func (Repair) Kind() string { return schemas.EventRepair }
+
+// Kind is "stage".
+func (Stage) Kind() string { return schemas.EventStage }
 
 // Kind is "validator".
 func (Validator) Kind() string { return schemas.EventValidator }

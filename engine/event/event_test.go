@@ -13,7 +13,7 @@ import (
 	"emend/schemas"
 )
 
-var at = Position{At: time.Unix(1, 0), RunID: "r", Prompt: "p@1", Profile: "f", Backend: "b", Model: "m", Generation: 2, GenerationKind: schemas.GenerationRepair, Attempt: 1, Validator: "j@1"}
+var at = Position{At: time.Unix(1, 0), RunID: "r", Prompt: "p@1", Profile: "f", Backend: "b", Model: "m", StageAttempt: 2, Generation: 2, GenerationKind: schemas.GenerationRepair, Attempt: 1, Validator: "j@1"}
 
 // every event of the package, filled; TestEveryTypeIsListed keeps the list whole.
 var every = []Event{
@@ -23,6 +23,7 @@ var every = []Event{
 	Retry{at, schemas.CategoryProviderStatus, 429, 3 * time.Second},
 	Validation{at, "schema_invalid", false, []schemas.EventFinding{{Pointer: "/*", Keyword: "type", Expected: json.RawMessage(`"string"`)}}, "unwrap", []string{"/total"}, time.Millisecond},
 	Repair{at, "conversation", 1, 2},
+	Stage{at, "correction"},
 	Validator{at, schemas.VoteFailed, schemas.CategoryTimeout, []string{"sum"}, time.Second},
 	Escalated{at, "review"},
 	Finished{at, schemas.StatusFailed, schemas.CategoryTransport, schemas.Totals{}, time.Minute},
@@ -56,7 +57,7 @@ func TestWireCarriesWhatEachEventTells(t *testing.T) {
 		}
 	}
 	for kind, want := range map[int]string{1: `"wait_ms":1000`, 2: `"outcome":"provider_status","status":503`, 3: `"cause":"provider_status"`, 4: `"outcome":"schema_invalid","mended":"unwrap","changed":["/total"],"validator":"j@1"`,
-		5: `"outcome":"conversation"`, 6: `"outcome":"failed","cause":"timeout","codes":["sum"]`, 7: `"outcome":"review"`, 8: `"category":"transport"`} {
+		5: `"outcome":"conversation"`, 6: `"outcome":"correction","stage_attempt":2`, 7: `"outcome":"failed","cause":"timeout","codes":["sum"]`, 8: `"outcome":"review"`, 9: `"category":"transport"`} {
 		b, err := schemas.Marshal(Wire(every[kind]))
 		if err != nil {
 			t.Fatal(err)

@@ -12,8 +12,8 @@ func Wire(e Event) schemas.Event {
 	p := e.Where()
 	out := schemas.Event{V: schemas.EventVersion, Kind: e.Kind(), RunID: p.RunID, At: p.At.UTC(), Prompt: p.Prompt, Profile: p.Profile,
 		Backend: p.Backend, Model: p.Model, Generation: p.Generation, GenerationKind: p.GenerationKind, Attempt: p.Attempt, Validator: p.Validator}
-	if p.Generation > 0 {
-		out.StageAttempt = 1
+	if p.Generation > 0 || p.StageAttempt > 1 {
+		out.StageAttempt = max(p.StageAttempt, 1)
 	}
 	switch e := e.(type) {
 	case Started:
@@ -29,6 +29,8 @@ func Wire(e Event) schemas.Event {
 		out.Mended, out.Changed = e.Mended, e.Changed
 	case Repair:
 		out.Outcome = e.Style
+	case Stage:
+		out.Outcome = e.Cause
 	case Validator:
 		out.Outcome, out.Cause, out.Codes, out.DurationMS = e.Outcome, e.Cause, e.Codes, ms(e.Duration)
 	case Escalated:

@@ -85,6 +85,9 @@ func (s State) putsBack(pointer string) bool {
 // exhausted ends a run whose final candidate is invalid: a result, not an error, unless the contract says fail or wants
 // somebody to look at it.
 func exhausted(p *Plan, s State) State {
+	if next, ok := p.again(s, schemas.StageStructural, string(s.Judged.Class), nil); ok {
+		return next
+	}
 	switch p.Output.OnExhausted {
 	case "escalate":
 		s.Phase = Escalating

@@ -32,6 +32,11 @@ type Plan struct {
 	NativeName   string
 	// TransientRetries are extra attempts per generation.
 	TransientRetries int
+	// Retries are further stage attempts, for corrections of what validators reject, for answers that stay invalid and for
+	// errors (seed 004).
+	Retries int
+	// HandsBack says that the caller owns a queue and hands the run back for its backend's trouble.
+	HandsBack bool
 	// ExtraStatuses are retried besides 429, 500, 502, 503 and 504.
 	ExtraStatuses []int
 	// Deadline bounds the whole run; zero means none.
@@ -88,16 +93,16 @@ type Policy struct {
 	SemanticRejection, ValidatorFailure string
 }
 
-// MaxCalls is the most provider calls that the plan allows: (R+1)(P+1), seed 003.
+// MaxCalls is the most provider calls that the plan allows: (R+1)(P+1), seed 003, in each stage attempt.
 func (p *Plan) MaxCalls() int {
-	return (p.TransientRetries + 1) * (p.Output.RepairAttempts + 1)
+	return (p.TransientRetries + 1) * (p.Output.RepairAttempts + 1) * (p.Retries + 1)
 }
 
-// MaxValidatorCalls is the most calls that validators can add; they are counted apart. They are asked once a run.
+// MaxValidatorCalls is the most calls that validators can add; they are counted apart. They are asked once a stage attempt.
 func (p *Plan) MaxValidatorCalls() int {
 	n := 0
 	for _, v := range p.Validators {
 		n += (v.Retries + 1) * v.MaxCalls
 	}
-	return n
+	return n * (p.Retries + 1)
 }

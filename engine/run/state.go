@@ -43,15 +43,19 @@ const (
 type Budgets struct {
 	// Transient is for the current generation.
 	Transient int `json:"transient"`
-	Repair    int `json:"repair"`
+	// Repair is for the current stage attempt.
+	Repair int `json:"repair"`
+	// Stage are further stage attempts.
+	Stage int `json:"stage,omitempty"`
 }
 
 // Candidate is the text that a completed generation returned.
 type Candidate struct {
 	Text string `json:"text"`
-	// Finish is the provider's stop reason in Emend's words; "length" is evidence of truncation.
-	Finish string `json:"finish,omitempty"`
-	Model  string `json:"model,omitempty"`
+	// Finish is the provider's stop reason in Emend's words; "length" is evidence of truncation. ProviderFinish is its own.
+	Finish         string `json:"finish,omitempty"`
+	ProviderFinish string `json:"provider_finish,omitempty"`
+	Model          string `json:"model,omitempty"`
 	// Arguments says that the text is a forced tool's arguments.
 	Arguments bool `json:"arguments,omitempty"`
 }
@@ -108,7 +112,9 @@ type Failure struct {
 	Permanent bool `json:"permanent,omitempty"`
 	Account   bool `json:"account,omitempty"`
 	NotSent   bool `json:"not_sent,omitempty"`
-	Billed    bool `json:"billed,omitempty"`
+	// Fallback: the provider refused the native form, and the dialect has another for the same schema.
+	Fallback bool `json:"fallback,omitempty"`
+	Billed   bool `json:"billed,omitempty"`
 	// Attempts of the generation that failed, and whether transient retries were used up.
 	Attempts  int  `json:"attempts,omitempty"`
 	Exhausted bool `json:"exhausted,omitempty"`
@@ -122,6 +128,16 @@ type State struct {
 	Phase Phase `json:"phase"`
 	// PromptSHA256 binds a saved State to the plan that it was made under.
 	PromptSHA256 string `json:"prompt_sha256"`
+	// Stage counts stage attempts from 1; StageKind says why the current one began, Correction what it was told. Stages are
+	// those before it.
+	Stage      int             `json:"stage"`
+	StageKind  string          `json:"stage_kind,omitempty"`
+	Correction *Correction     `json:"correction,omitempty"`
+	Stages     []schemas.Stage `json:"stages,omitempty"`
+	// Fallback says that the schema goes out in the dialect's other native form from here on.
+	Fallback bool `json:"fallback,omitempty"`
+	// Impossible says why the producer could not be told what is wrong.
+	Impossible string `json:"impossible,omitempty"`
 	// Generation counts from 1 (the initial one); Attempt counts the calls started in it.
 	Generation int `json:"generation"`
 	Attempt    int `json:"attempt"`
@@ -162,7 +178,8 @@ type State struct {
 // Start is the State of a run that has done nothing.
 func (p *Plan) Start() State {
 	return State{V: StateVersion, Phase: New, PromptSHA256: p.PromptSHA256,
-		Left: Budgets{Transient: p.TransientRetries, Repair: p.Output.RepairAttempts}}
+		Stage: 1, StageKind: schemas.StageInitial,
+		Left: Budgets{Transient: p.TransientRetries, Repair: p.Output.RepairAttempts, Stage: p.Retries}}
 }
 
 // PutDown returns the State that takes up the current generation from its beginning, with a full transient budget: what
@@ -212,13 +229,15 @@ func (p *Plan) Fits(s State) error {
 // MaxNow is the number of calls that the State can still start, without those of validators.
 func (p *Plan) MaxNow(s State) int {
 	switch s.Phase {
-	case Validating, Escalating, Reviewing, Done:
+	case Validating:
+		return s.Left.Stage * (p.TransientRetries + 1) * (p.Output.RepairAttempts + 1)
+	case Escalating, Reviewing, Done:
 		return 0
 	}
 	if s.Generation == 0 {
 		return p.MaxCalls()
 	}
-	calls := s.Left.Repair * (p.TransientRetries + 1)
+	calls := s.Left.Stage*(p.TransientRetries+1)*(p.Output.RepairAttempts+1) + s.Left.Repair*(p.TransientRetries+1)
 	if s.Phase != Judging {
 		calls += s.Left.Transient
 	}

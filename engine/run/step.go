@@ -93,6 +93,9 @@ type Call struct {
 	Generation, Attempt int
 	Kind, Style         string
 	N, M                int
+	// Stage is the stage attempt, StageKind why it began.
+	Stage     int
+	StageKind string
 }
 
 // Judge asks for the verdict on the latest candidate.
@@ -135,7 +138,7 @@ var table = map[Phase]map[string]cell{
 	},
 	Calling: {
 		"answered":  {[]Phase{Judging}, answered},
-		"failed":    {[]Phase{Waiting, Done}, callFailed},
+		"failed":    {[]Phase{Calling, Waiting, Done}, callFailed},
 		"cancelled": {[]Phase{Done}, cancelled},
 	},
 	Waiting: {
@@ -149,7 +152,7 @@ var table = map[Phase]map[string]cell{
 		"cancelled": {[]Phase{Done}, cancelled},
 	},
 	Validating: {
-		"validated": {[]Phase{Validating, Escalating, Done}, validated},
+		"validated": {[]Phase{Calling, Validating, Escalating, Done}, validated},
 		"cancelled": {[]Phase{Done}, cancelled},
 	},
 	Escalating: {
@@ -196,7 +199,8 @@ func (p *Plan) Pending(s State) Action {
 }
 
 func (p *Plan) call(s State) Call {
-	c := Call{Generation: s.Generation, Attempt: s.Attempt + 1, Kind: schemas.GenerationInitial, M: p.Output.RepairAttempts}
+	c := Call{Generation: s.Generation, Attempt: s.Attempt + 1, Kind: schemas.GenerationInitial, M: p.Output.RepairAttempts,
+		Stage: s.Stage, StageKind: s.StageKind}
 	if s.Generation > 1 {
 		c.Kind, c.Style, c.N = schemas.GenerationRepair, s.Style, s.Generation-1
 	}
@@ -212,6 +216,8 @@ func started(p *Plan, s State, _ Event) State {
 func answered(_ *Plan, s State, e Event) State {
 	a := e.(Answered)
 	s = record(s, a.Call, schemas.OutcomeCompleted, 0)
+	last := &s.Attempts[len(s.Attempts)-1]
+	last.Finish, last.ProviderFinish = a.Candidate.Finish, a.Candidate.ProviderFinish
 	s.Usage.Add(a.Tokens)
 	s.Candidate, s.Judged, s.Failure = &a.Candidate, nil, nil
 	s.Phase = Judging
@@ -228,12 +234,17 @@ func callFailed(p *Plan, s State, e Event) State {
 	}
 	f.Failure.Attempts = s.Attempt
 	s.Failure = &f.Failure
+	if f.Failure.Fallback && !s.Fallback && s.Left.Transient > 0 {
+		s.Left.Transient-- // one more attempt, in the other form, without a wait (design section 9, native_fallback)
+		s.Fallback = true
+		return s
+	}
 	if !p.transient(&f.Failure) {
-		return failed(s)
+		return p.ended(s)
 	}
 	if s.Left.Transient == 0 {
 		s.Failure.Exhausted = p.TransientRetries > 0
-		return failed(s)
+		return p.ended(s)
 	}
 	s.Left.Transient--
 	s.Phase = Waiting
@@ -298,6 +309,14 @@ func cancelled(_ *Plan, s State, e Event) State {
 	return s
 }
 
+// beyondFirst is 0 for the first stage attempt, which most runs have alone.
+func beyondFirst(stage int) int {
+	if stage <= 1 {
+		return 0
+	}
+	return stage
+}
+
 // record counts one started call. The slice is copied: a State is a value.
 func record(s State, t CallTimes, outcome string, status int) State {
 	s.Attempt++
@@ -309,7 +328,7 @@ func record(s State, t CallTimes, outcome string, status int) State {
 	if s.Generation > 1 {
 		kind = schemas.GenerationRepair
 	}
-	s.Attempts = append(slices.Clip(s.Attempts), schemas.Attempt{Generation: s.Generation, GenerationKind: kind, Attempt: s.Attempt,
+	s.Attempts = append(slices.Clip(s.Attempts), schemas.Attempt{StageAttempt: beyondFirst(s.Stage), Generation: s.Generation, GenerationKind: kind, Attempt: s.Attempt,
 		Outcome: outcome, Status: status, DurationMS: t.Duration.Milliseconds(), WaitMS: t.Wait.Milliseconds()})
 	s.Model += t.Duration
 	s.Waited += t.Wait

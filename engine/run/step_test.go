@@ -370,3 +370,34 @@ func TestDiagramNamesEveryPhaseAndCell(t *testing.T) {
 		}
 	}
 }
+
+// A native form that the provider refuses is tried in the dialect's other form: an attempt like any other, once a run.
+func TestNativeFallbackIsAnAttempt(t *testing.T) {
+	refused := status(400)
+	refused.Failure.Permanent, refused.Failure.Fallback = true, true
+	for _, c := range []struct {
+		transient, calls int
+		ok               bool
+	}{{0, 1, false}, {1, 2, true}, {2, 2, true}} {
+		p := plan(t, schemas.ModeJSON, c.transient, 0)
+		x := &fallback{script: script{plan: p, calls: []Event{refused, answer("{}")}}}
+		res, err := Drive(t.Context(), p, p.Start(), x, nil)
+		if err != nil || len(x.seen) != c.calls || (res.Status == schemas.StatusSucceeded) != c.ok || len(x.waits) != 0 || x.other[0] || (c.ok && !x.other[1]) {
+			t.Errorf("%d retries: %v, %d calls, %s, forms %v", c.transient, err, len(x.seen), res.Status, x.other)
+		}
+	}
+	p := plan(t, schemas.ModeJSON, 3, 0)
+	if res, x := drive(t, p, refused, refused); len(x.seen) != 2 || res.Status != schemas.StatusFailed {
+		t.Errorf("refused twice: %d calls, %s", len(x.seen), res.Status)
+	}
+}
+
+type fallback struct {
+	script
+	other []bool
+}
+
+func (x *fallback) Call(ctx context.Context, s State, c Call) Event {
+	x.other = append(x.other, s.Fallback)
+	return x.script.Call(ctx, s, c)
+}

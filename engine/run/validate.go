@@ -32,6 +32,15 @@ func validated(p *Plan, s State, e Event) State {
 
 // decide applies seed 004's precedence: a rejection wins over a validator that came to no decision.
 func (p *Plan) decide(s State) State {
+	if named(s.Votes, schemas.VoteRejected) != "" {
+		next, impossible, ok := p.corrected(s)
+		if ok {
+			return next
+		}
+		if impossible != nil {
+			s.Impossible = impossible.Error()
+		}
+	}
 	rejected, open := named(s.Votes, schemas.VoteRejected), named(s.Votes, schemas.VoteFailed, schemas.VoteSkipped)
 	s.Phase, s.Status = Done, schemas.StatusSucceeded
 	switch {
