@@ -227,3 +227,33 @@ func TestEventsShowValuesOnlyUnderAuditFull(t *testing.T) {
 		}
 	}
 }
+
+// A rejected answer is corrected by the same prompt, byte for byte, and two messages; events and result tell the attempts.
+func TestASemanticCorrection(t *testing.T) {
+	m := &models{answers: map[string][]string{"worker": {`{"a":1}`, "bad", `{"a":2}`}, "judge": {reject, approve}}}
+	e := governed(t, m, "", "output: {mode: json, repair_attempts: 1}\nchecks: [{judge: j}]\nretries: 1")
+	seen := &collected{}
+	r, err := e.Run(t.Context(), engine.RunRequest{Prompt: "x", Observer: seen})
+	if err != nil || r.Status != schemas.StatusSucceeded || r.RawOutput != `{"a":2}` || r.Counts.Corrections != 1 || r.Counts.Repairs != 1 || r.Counts.ValidatorCalls != 2 {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	if len(r.Stages) != 2 || r.Stages[0].Outcome != schemas.StatusRejected || r.Stages[1].Kind != schemas.StageCorrection || r.Attempts[2].StageAttempt != 2 {
+		t.Errorf("stages %+v, attempts %+v", r.Stages, r.Attempts)
+	}
+	first, second, repaired := m.sent["worker"][0].Messages, m.sent["worker"][1].Messages, m.sent["worker"][2].Messages
+	if len(second) != len(first)+2 || second[0].Content != first[0].Content || second[1].Content != `{"a":1}` || !strings.Contains(second[2].Content, "wrong_sum: add up") {
+		t.Errorf("the correction is %+v", second)
+	}
+	if len(repaired) != len(second)+2 || repaired[3].Content != "bad" {
+		t.Errorf("its repair is %+v", repaired)
+	}
+	if got := strings.Join(seen.kinds(), " "); got != "started attempt_started attempt validation attempt_started attempt validation validator stage attempt_started attempt validation "+
+		"repair attempt_started attempt validation attempt_started attempt validation validator finished" {
+		t.Errorf("events %s", got)
+	}
+	for _, e := range seen.events {
+		if v, ok := e.(event.Validator); ok && v.Outcome == schemas.VoteApproved && v.StageAttempt != 2 {
+			t.Errorf("the second vote stands at stage attempt %d", v.StageAttempt)
+		}
+	}
+}

@@ -33,6 +33,8 @@ func (a *app) eventText(e schemas.Event) string {
 		return a.verdictText(e)
 	case schemas.EventRepair:
 		return a.colour(yellow, "repair: "+e.Outcome)
+	case schemas.EventStage:
+		return a.colour(yellow, fmt.Sprintf("stage attempt %d: %s", e.StageAttempt, e.Outcome))
 	case schemas.EventValidator:
 		return a.voteText(e.Validator, e.Outcome, e.Cause)
 	case schemas.EventEscalated:
