@@ -82,7 +82,7 @@ func excerpt(s string) string {
 		return s
 	}
 	cut := maxExcerpt
-	for !utf8.RuneStart(s[cut]) {
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
 		cut--
 	}
 	return s[:cut] + "..."
