@@ -98,7 +98,7 @@ func (c *carrier) keyword(e *wireschema.Edit, p wireschema.Place, name string, v
 			c.lost.Add(p.At, "this format is sent, but it is not known that it is enforced")
 		}
 	case "oneOf":
-		c.lost.Add(p.At, "oneOf is enforced as anyOf")
+		c.oneOf(e, p, value)
 	case "additionalProperties":
 		if p.Schema.Get("patternProperties").Present() {
 			c.drop(e, p, name, value, " beside patternProperties")

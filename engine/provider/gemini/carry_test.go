@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"emend/engine/provider"
+	pt "emend/engine/provider/providertest"
 )
 
 func TestCarryWhole(t *testing.T) {
@@ -37,11 +38,12 @@ func TestCarryWeakens(t *testing.T) {
 				"at the root: dependentRequired is not enforced\nat the root: contains is not enforced"},
 		"nothing is made narrower": {`{"patternProperties":{"^x":{}},"additionalProperties":false,"type":"object"}`, `{"type":"object"}`,
 			"at the root: patternProperties is not enforced\nat the root: additionalProperties is not enforced beside patternProperties"},
-		"one of":  {`{"oneOf":[{"type":"string"},{"type":"null"}]}`, `{"oneOf":[{"type":"string"},{"type":"null"}]}`, "at the root: oneOf is enforced as anyOf"},
-		"format":  {`{"type":"string","format":"email"}`, `{"type":"string","format":"email"}`, "at the root: this format is sent, but it is not known that it is enforced"},
-		"const":   {`{"const":"a"}`, `{"enum":["a"]}`, ""},
-		"const 2": {`{"const":1.0,"enum":[1]}`, `{"enum":[1]}`, "at the root: const is not enforced"},
-		"const 3": {`{"type":"boolean","const":true}`, `{"type":"boolean"}`, "at the root: const is not enforced"},
+		"one of":               {`{"oneOf":[{"type":"string"},{"type":"null"}]}`, `{"anyOf":[{"type":"string"},{"type":"null"}]}`, "at the root: oneOf is enforced as anyOf"},
+		"one of beside any of": {`{"oneOf":[{"type":"string"}],"anyOf":[{"type":"null"}]}`, `{"anyOf":[{"type":"null"}]}`, "at the root: oneOf is not enforced beside anyOf"},
+		"format":               {`{"type":"string","format":"email"}`, `{"type":"string","format":"email"}`, "at the root: this format is sent, but it is not known that it is enforced"},
+		"const":                {`{"const":"a"}`, `{"enum":["a"]}`, ""},
+		"const 2":              {`{"const":1.0,"enum":[1]}`, `{"enum":[1]}`, "at the root: const is not enforced"},
+		"const 3":              {`{"type":"boolean","const":true}`, `{"type":"boolean"}`, "at the root: const is not enforced"},
 		"null in an enum": {`{"type":"object","properties":{"status":{"type":["string","null"],"enum":["pending","done",null]}},"required":["status"]}`,
 			`{"type":"object","properties":{"status":{"type":["string","null"],"enum":["pending","done"]}},"required":["status"]}`, ""},
 		"null in an enum without a type": {`{"enum":[null,1,2.50]}`, `{"type":["number","null"],"enum":[1,2.50]}`, ""},
@@ -135,3 +137,7 @@ func FuzzCarry(f *testing.F) {
 		}
 	})
 }
+
+// TestCarryLoosens: what the schema allows, the wire schema allows. A null in an enum is the one thing that Gemini reads
+// otherwise than JSON Schema, and none is drawn.
+func TestCarryLoosens(t *testing.T) { pt.Loosens(t, Carry) }

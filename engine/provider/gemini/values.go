@@ -84,6 +84,16 @@ func (c *carrier) required(e *wireschema.Edit, p wireschema.Place, value provide
 	c.lost.Add(p.At, "required is not enforced for what properties does not describe")
 }
 
+// oneOf is read as anyOf, so that is what goes out: branches that lost something may overlap.
+func (c *carrier) oneOf(e *wireschema.Edit, p wireschema.Place, value provider.Value) {
+	if p.Schema.Get("anyOf").Kind() != provider.Absent {
+		c.drop(e, p, "oneOf", value, " beside anyOf")
+		return
+	}
+	c.lost.Add(p.At, "oneOf is enforced as anyOf")
+	e.Set("oneOf", wireschema.Fate{Name: "anyOf"})
+}
+
 // items: the list of older drafts is what prefixItems is now, and a boolean is unknown.
 func (c *carrier) items(e *wireschema.Edit, p wireschema.Place, value provider.Value) {
 	switch value.Kind() {

@@ -80,6 +80,7 @@ func (c *carrier) edit(p wireschema.Place) wireschema.Edit {
 	c.pattern(n)
 	c.properties(n)
 	c.unions(n)
+	c.drop(n, "Ollama does not read it", unread...)
 	types := n.types()
 	if len(types) == len(everyType) && !n.is("type") && !n.decided() {
 		n.First = anything

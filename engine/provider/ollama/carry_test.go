@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"emend/engine/provider"
+	pt "emend/engine/provider/providertest"
 )
 
 // TestCarryWhole: what Ollama was tried with and enforced (providers.md) goes out byte for byte.
@@ -18,7 +19,7 @@ func TestCarryWhole(t *testing.T) {
 		`{"type":"object","properties":{"next":{"$ref":"#/properties/next"},"v":{"const":1,"minimum":0},"e":{"type":"string","enum":["a",null]}},"required":[]}`,
 		`{"type":"string","pattern":"^[A-Z]{2,4}-(a|b)+\\.$"}`,
 		`{"allOf":[{"$ref":"#/$defs/a"},{"properties":{"y":{"type":"null"}},"required":["y"]}],"$defs":{"a":{"properties":{"x":{"type":"boolean"}},"required":["x"]}}}`,
-		`{"oneOf":[{"type":"string","format":"uuid"},{"properties":{},"additionalProperties":true}]}`,
+		`{"anyOf":[{"type":"string","format":"uuid"},{"properties":{},"additionalProperties":true}]}`,
 	} {
 		got := Carry(nil, []byte(schema))
 		if !got.Whole || got.Form != "format" || string(got.Schema) != schema || got.Weakened != nil {
@@ -38,11 +39,8 @@ func TestCarrySilently(t *testing.T) {
 		`{"type":"string","format":"email"}`:                                                      "format",
 		`{"type":"string","format":"date","minLength":3}`:                                         "minLength",
 		`{"type":"string","pattern":"^a$","format":"date","maxLength":3}`:                         "format maxLength",
-		`{"type":"string","not":{"type":"null"}}`:                                                 "not",
-		`{"type":"object","if":{"type":"null"},"then":{"type":"null"}}`:                           "if then",
 		`{"type":"object","properties":{},"dependentRequired":{"a":["b"]}}`:                       "dependentRequired",
 		`{"type":"object","required":["a"],"minProperties":1}`:                                    "minProperties required",
-		`{"anyOf":[{"type":"null"}],"oneOf":[{"type":"null"}],"required":["a"]}`:                  "anyOf required",
 		`{"enum":["a"],"minLength":1}`:                                                            "minLength",
 		`{"type":"array","allOf":[{"enum":[[]]}]}`:                                                "allOf",
 		`{"items":{"$ref":"#/$defs/a","minimum":1,"title":"t"},"$defs":{"a":{"type":"integer"}}}`: "minimum",
@@ -83,10 +81,15 @@ func TestCarryLeavesOutWhatBreaks(t *testing.T) {
 			`{"properties":{"a":` + any + `},"b":` + any + `},"c":{"type":"null"}},"$defs":{"x/y":{"type":"null"}}}`,
 			"at /properties/a: " + noRef + "\nat /properties/b: " + noRef + "\nat /properties/c: " + noRef},
 		"patterns of names": {`{"properties":{"a":{"type":"null"}},"patternProperties":{"^x":{"type":"null"}}}`,
-			`{"additionalProperties":true,"properties":{"a":{"type":"null"}},"patternProperties":{"^x":{"type":"null"}}}`, "at the root: patternProperties is not enforced"},
+			`{"additionalProperties":true,"properties":{"a":{"type":"null"}}}`, "at the root: patternProperties is not sent: Ollama does not read it"},
 		"patterns of names alone": {`{"type":"object","patternProperties":{"^x":{"type":"null"}},"additionalProperties":false}`,
-			`{"type":"object","patternProperties":{"^x":{"type":"null"}},"additionalProperties":true}`,
-			"at the root: additionalProperties is not enforced beside patternProperties\nat the root: patternProperties is not enforced"},
+			`{"type":"object","additionalProperties":true}`,
+			"at the root: additionalProperties is not enforced beside patternProperties\nat the root: patternProperties is not sent: Ollama does not read it"},
+		"what is not read": {`{"type":"string","not":{"pattern":"x"},"if":{"$ref":"#"},"then":{"minLength":9999}}`, `{"type":"string"}`,
+			"at the root: not is not sent: Ollama does not read it\nat the root: if is not sent: Ollama does not read it\nat the root: then is not sent: Ollama does not read it"},
+		"one of":               {`{"oneOf":[{"type":"null"}]}`, `{"anyOf":[{"type":"null"}]}`, "at the root: oneOf is enforced as anyOf"},
+		"one of beside any of": {`{"anyOf":[{"type":"null"}],"oneOf":[{"type":"null"}]}`, `{"anyOf":[{"type":"null"}]}`, "at the root: oneOf is not sent: Ollama reads one union alone"},
+		"a union beside $ref":  {`{"$ref":"#/$defs/a","oneOf":[{"type":"null"}],"$defs":{"a":{"type":"null"}}}`, `{"anyOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"type":"null"}}}`, "at the root: oneOf is not sent: it stands beside $ref"},
 		"required of the unknown": {`{"properties":{"a":{"type":"null"}},"required":["a","b"]}`, `{"properties":{"a":{"type":"null"}},"required":["a","b"]}`,
 			"at the root: required is not enforced for what properties does not describe"},
 		"a union beside properties": {`{"properties":{"a":{"type":"null"}},"anyOf":[{"required":["a"]}],"allOf":[{"required":["a"]}]}`, `{"properties":{"a":{"type":"null"}}}`,
@@ -108,7 +111,7 @@ func TestPatternFault(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`^$`: "empty branch", `^a$`: "", `^\d+$`: "escape", `^a\$`: "anchored", `a$`: "anchored", `^a.b$`: "a . within", `^(a$|^b)$`: "a $ within",
 		`^[^,]*$`: "negated", `^[\d]$`: "negated", `^[a"]$`: "negated", `^[]a]$`: "negated", `^[a$`: "negated", `^"a$`: `a " within`, `^é$`: "plain ASCII",
-		`^[é]$`: "plain ASCII", `^(?:a)$`: "another kind", `^(a|)$`: "empty branch", `^|a$`: "empty branch", `^a|$`: "empty branch", `^a*?$`: "lazy", `^a{2}{3}$`: "lazy",
+		`^[é]$`: "plain ASCII", `^(?:a)$`: "another kind", `^(a|)$`: "empty branch", `^|a$`: "empty branch", `^a|$`: "each branch", `^a|b$`: "each branch", `^(a|b)$`: "", `^[A-z]$`: "range with", `^[!-#]$`: "range with", `^[+-]$`: "", `^a*?$`: "lazy", `^a{2}{3}$`: "lazy",
 		`^a{1,2500}$`: "crashes", `^a{1001}$`: "crashes", `^a{2,}$`: "", `^a{$`: "unclosed", `^((a|bc)+x?){1,1000}$`: "", `^\+[0-9]{1,3}( [0-9]+)*$`: "", `^a\`: "anchored",
 		"^a\tb$": "plain ASCII", `^()$`: "empty branch", `^+a$`: "lazy",
 	} {
@@ -161,3 +164,6 @@ func FuzzCarry(f *testing.F) {
 		}
 	})
 }
+
+// TestCarryLoosens: what the schema allows, the wire schema allows.
+func TestCarryLoosens(t *testing.T) { pt.Loosens(t, Carry) }

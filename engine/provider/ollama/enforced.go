@@ -51,7 +51,7 @@ func (n *node) types() []string {
 
 // decided reports that a keyword decides alone, whatever stands beside it.
 func (n *node) decided() bool {
-	return n.is("$ref") || n.is("oneOf") || n.is("anyOf") || n.is("const") || n.is("enum")
+	return n.is("$ref") || n.is("anyOf") || n.is("const") || n.is("enum")
 }
 
 // closed reports that the object is written property by property.
@@ -82,7 +82,7 @@ func (c *carrier) report(n *node, types []string) {
 
 // alone is the keyword that decides alone, in Ollama's order.
 func (n *node) alone() string {
-	for _, keyword := range []string{"$ref", "oneOf", "anyOf", "const", "enum"} {
+	for _, keyword := range []string{"$ref", "anyOf", "const", "enum"} {
 		if n.is(keyword) {
 			return keyword
 		}
@@ -160,9 +160,26 @@ func (c *carrier) required(n *node) {
 	}
 }
 
+// unread are the keywords with schemas within that Ollama passes by. They do not go out: what is left out of a schema that
+// is negated or a condition would make it narrower.
+var unread = []string{"not", "if", "then", "else", "contains", "propertyNames", "dependentSchemas", "dependencies", "patternProperties",
+	"unevaluatedItems", "unevaluatedProperties", "additionalItems", "contentSchema"}
+
 // unions keeps allOf, anyOf and oneOf where they mean to Ollama what they say. Beside properties anyOf and oneOf would
 // replace them; allOf takes only properties, each as a required one, and enums from its branches.
 func (c *carrier) unions(n *node) {
+	switch {
+	case n.is("$ref"):
+		c.drop(n, "it stands beside $ref", "oneOf", "anyOf", "allOf")
+		return
+	case n.is("oneOf") && n.is("anyOf"):
+		c.drop(n, "Ollama reads one union alone", "oneOf")
+	case n.is("oneOf") && !n.is("properties"):
+		c.lost.Add(n.at, "oneOf is enforced as anyOf")
+		n.Set("oneOf", wireschema.Fate{Name: "anyOf"})
+		n.has["anyOf"] = n.has["oneOf"]
+		delete(n.has, "oneOf")
+	}
 	if n.is("properties") {
 		c.drop(n, "it would replace the properties beside it", "anyOf", "oneOf", "allOf")
 		return

@@ -30,6 +30,7 @@ func patternFault(pattern string) string {
 type patternReader struct {
 	rest   string
 	before byte
+	depth  int // of groups
 }
 
 // escapable are the characters that the reader knows escaped. Any other escape, such as \d, breaks its grammar.
@@ -69,6 +70,12 @@ func (r *patternReader) group(c byte) string {
 		return "it has a group of another kind than (...)"
 	case c != '(' && opens:
 		return "it has an empty branch"
+	case c == '|' && r.depth == 0:
+		return "it is not anchored at both ends of each branch"
+	case c == '(':
+		r.depth++
+	case c == ')':
+		r.depth--
 	}
 	r.take(1, c)
 	return ""
@@ -80,14 +87,20 @@ func (r *patternReader) class() string {
 	if end < 2 || r.rest[1] == '^' || strings.ContainsAny(r.rest[:end], "\\\"") || strings.IndexByte(r.rest[1:end], '[') >= 0 {
 		return "it has a negated class, or one with escapes, quotes or brackets"
 	}
-	for i := range end {
-		if r.rest[i] < ' ' || r.rest[i] >= 0x7f {
+	class := r.rest[1:end]
+	for i := range len(class) {
+		if class[i] < ' ' || class[i] >= 0x7f {
 			return "it has a character that is not plain ASCII"
+		}
+		if i > 0 && i+1 < len(class) && class[i] == '-' && (within(class[i-1], class[i+1], '"') || within(class[i-1], class[i+1], '\\')) {
+			return "it has a range with a quote or a backslash in it"
 		}
 	}
 	r.take(end+1, 'a')
 	return ""
 }
+
+func within(lo, hi, c byte) bool { return lo <= c && c <= hi }
 
 func (r *patternReader) repetition() string {
 	end := strings.IndexByte(r.rest, '}')
