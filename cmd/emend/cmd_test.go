@@ -192,6 +192,24 @@ func TestTryNeedsNoFile(t *testing.T) {
 	}
 }
 
+func TestTrySpeaksEveryDialect(t *testing.T) {
+	root := strings.TrimSuffix(newMock(t, "default: {replies: [{text: '[\"red\"]'}]}\n"), "/v1")
+	for dialect, below := range map[string]string{"openai": "/v1", "anthropic": "/v1", "gemini": "/v1beta", "ollama": ""} {
+		if r := emend(t, "", "try", "--model", dialect+"/m", "--url", root+below, "--key-env", "", "--mode", "json", "a colour"); r.code != exitOK || !strings.Contains(r.out, "red") {
+			t.Errorf("%s: %+v", dialect, r)
+		}
+	}
+	for dialect, variable := range map[string]string{"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"} {
+		t.Setenv(variable, "")
+		if r := emend(t, "", "try", "--model", dialect+"/m", "--url", root, "a colour"); r.code != exitFailed || !strings.Contains(r.err, variable) {
+			t.Errorf("%s without a key: %+v", dialect, r)
+		}
+	}
+	if r := emend(t, "", "try", "--model", "opanai/m", "hi"); r.code != exitUsage || !strings.Contains(r.err, "one of openai") {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestExitCodes(t *testing.T) {
 	model := newMock(t, "rules:\n  - {match: {contains: bad}, replies: [{text: 'no json'}]}\n  - {match: {contains: broken}, replies: [{status: 400}]}\n")
 	for text, want := range map[string]int{"good": exitOK, "bad": exitInvalid, "broken": exitFailed} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"emend/engine"
 	"emend/engine/event"
+	"emend/engine/provider/dialects"
 	"emend/prompts"
 	"emend/schemas"
 )
@@ -18,24 +20,30 @@ import (
 type tryOptions struct {
 	dir, model, profile, mode, schema, url, keyEnv string
 	repairs                                        int
+	// keyGiven says that keyEnv was given, perhaps empty.
+	keyGiven bool
 }
 
 // try runs a prompt with the engine in this process: no NATS.
 func (a *app) try() *cobra.Command {
 	var o tryOptions
 	c := &cobra.Command{Use: "try PROMPT [NAME=VALUE | NAME=@FILE]...", Short: "Run a prompt in this process, without NATS; every call and finding is shown",
-		Long: "Runs PROMPT of the working folder. With --model openai/NAME no folder is needed: PROMPT is then the user's message,\n" +
-			"and the key comes from OPENAI_API_KEY (--key-env names another variable, --url another OpenAI-compatible server).",
+		Long: "Runs PROMPT of the working folder. With --model DIALECT/NAME (openai, anthropic, gemini, ollama) no folder is needed:\n" +
+			"PROMPT is then the user's message, sent to the provider's own address with the key from OPENAI_API_KEY, ANTHROPIC_API_KEY or\n" +
+			"GEMINI_API_KEY (--key-env names another variable, --url another server that speaks the dialect).",
 		Example: "  emend try extract-invoice document=@sample.txt\n  OPENAI_API_KEY=... emend try --model openai/gpt-4o-mini --mode json 'List three colours as JSON'",
-		Args:    cobra.MinimumNArgs(1), RunE: func(c *cobra.Command, args []string) error { return a.tryOut(c.Context(), o, args) }}
+		Args:    cobra.MinimumNArgs(1), RunE: func(c *cobra.Command, args []string) error {
+			o.keyGiven = c.Flags().Changed("key-env")
+			return a.tryOut(c.Context(), o, args)
+		}}
 	c.Flags().StringVar(&o.dir, "dir", ".", "the `FOLDER` with emend.yaml and prompts/")
 	c.Flags().StringVar(&o.model, "model", "", "`DIALECT/NAME`: run a message without definitions")
 	c.Flags().StringVar(&o.profile, "profile", "", "a profile in place of the prompt's")
 	c.Flags().StringVar(&o.mode, "mode", "", "with --model: the output mode (default: json_schema with --schema, else none)")
 	c.Flags().StringVar(&o.schema, "schema", "", "with --model: a JSON Schema `FILE`")
 	c.Flags().IntVar(&o.repairs, "repairs", 1, "with --model and a checked mode: corrective calls, 0 to 3")
-	c.Flags().StringVar(&o.url, "url", "https://api.openai.com/v1", "with --model: the server's base `URL`")
-	c.Flags().StringVar(&o.keyEnv, "key-env", "OPENAI_API_KEY", "with --model: the `VARIABLE` that holds the key; empty for none")
+	c.Flags().StringVar(&o.url, "url", "", "with --model: the server's base `URL` (default: the provider's own)")
+	c.Flags().StringVar(&o.keyEnv, "key-env", "", "with --model: the `VARIABLE` that holds the key (default: the provider's customary one; empty for none)")
 	return c
 }
 
@@ -93,7 +101,15 @@ func (o tryOptions) bare(args []string) (*prompts.Snapshot, engine.RunRequest, e
 		return nil, req, err
 	}
 	req.Output = out
-	b := prompts.Backend{Dialect: dialect, URL: o.url, Permits: 1, Admitted: 1, Key: prompts.Secret{Env: o.keyEnv}}
+	entry, err := dialects.Lookup(dialect)
+	if err != nil {
+		return nil, req, fmt.Errorf("--model %q: %w", o.model, err)
+	}
+	b := prompts.Backend{Dialect: dialect, URL: cmp.Or(o.url, entry.Home), Permits: 1, Admitted: 1}
+	b.Key = prompts.Secret{Env: o.keyEnv}
+	if !o.keyGiven {
+		b.Key.Env = entry.KeyEnv
+	}
 	snap, err := prompts.NewSnapshot(prompts.Definitions{Config: prompts.Config{
 		Backends: map[string]prompts.Backend{"try": b},
 		Profiles: map[string]prompts.Profile{"try": {Backend: "try", Model: model}},

@@ -34,6 +34,8 @@ type Entry struct {
 	Transport func(options map[string]any) (http.RoundTripper, error)
 	// URL stands in for the url of a backend that needs none; "" means that a backend must name one.
 	URL string
+	// Home is the provider's own address and KeyEnv the variable that customarily holds its key, for who names neither.
+	Home, KeyEnv string
 }
 
 // CheckOptions refuses unknown options and wrong values, all in one error.
@@ -53,13 +55,17 @@ func (e Entry) KeyHeader() string {
 // table is every dialect, in the order of the docs.
 var table = []Entry{
 	{Name: "openai", Doc: "OpenAI chat completions, and the many servers that speak them",
-		New: func() provider.Dialect { return openai.New() }, Options: openai.Options, Carry: openai.Carry},
+		New: func() provider.Dialect { return openai.New() }, Options: openai.Options, Carry: openai.Carry,
+		Home: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY"},
 	{Name: "anthropic", Doc: "Anthropic's Messages API, and gateways that speak it",
-		New: func() provider.Dialect { return anthropic.New() }, Options: anthropic.Options, Carry: anthropic.Carry},
+		New: func() provider.Dialect { return anthropic.New() }, Options: anthropic.Options, Carry: anthropic.Carry,
+		Home: "https://api.anthropic.com/v1", KeyEnv: "ANTHROPIC_API_KEY"},
 	{Name: "gemini", Doc: "Google's generateContent, of the Gemini API and of Vertex AI",
-		New: func() provider.Dialect { return gemini.New() }, Options: gemini.Options, Carry: gemini.Carry},
+		New: func() provider.Dialect { return gemini.New() }, Options: gemini.Options, Carry: gemini.Carry,
+		Home: "https://generativelanguage.googleapis.com/v1beta", KeyEnv: "GEMINI_API_KEY"},
 	{Name: "ollama", Doc: "Ollama's own chat, not its OpenAI-compatible one",
-		New: func() provider.Dialect { return ollama.New() }, Options: ollama.Options, Carry: ollama.Carry},
+		New: func() provider.Dialect { return ollama.New() }, Options: ollama.Options, Carry: ollama.Carry,
+		Home: "http://localhost:11434"},
 	{Name: "scripted", Doc: "a script of answers and faults in place of a model, without a network",
 		New: func() provider.Dialect { return openai.New() }, Options: scriptedOptions, Carry: openai.Carry,
 		Transport: scriptedTransport, URL: "http://scripted.invalid/v1"},
