@@ -44,7 +44,7 @@ func TestDemoMakesThreeRuns(t *testing.T) {
 	if r.code != exitOK {
 		t.Fatalf("exit %d: %s", r.code, r.err)
 	}
-	for _, want := range []string{"right-at-once succeeded", "after-a-429 succeeded", "after-a-repair succeeded", "provider_status 429", "repair: conversation", "invalid: schema_invalid"} {
+	for _, want := range []string{"right-at-once succeeded", "after-a-429 succeeded", "after-a-repair succeeded", "provider_status 429", "repair: targeted", "invalid: schema_invalid"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("the demo does not show %q:\n%s", want, r.out)
 		}
