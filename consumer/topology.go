@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,8 @@ import (
 	"emend/subjects"
 )
 
-// AckWait is the lease of a delivery: without a heartbeat for so long, the server gives it to another worker.
+// AckWait is the lease of a delivery where the configuration names none: without a heartbeat for so long, the server
+// gives it to another worker.
 const AckWait = 30 * time.Second
 
 // backstop is MaxDeliver: far, since giving up is the ledger's decision (max_starts), not the server's.
@@ -29,11 +31,9 @@ type Topology struct {
 	ack   time.Duration
 }
 
-// NewTopology derives the topology. ackWait 0 means AckWait.
+// NewTopology derives the topology. ackWait 0 means the configuration's ack_wait, or else AckWait.
 func NewTopology(names subjects.Names, cfg prompts.Config, ackWait time.Duration) Topology {
-	if ackWait == 0 {
-		ackWait = AckWait
-	}
+	ackWait = cmp.Or(ackWait, cfg.AckWait.Std(), AckWait)
 	return Topology{names: names, cfg: cfg, ack: ackWait}
 }
 

@@ -154,6 +154,21 @@ func TestDurableChangedByHandIsMended(t *testing.T) {
 	}
 }
 
+// TestLeaseFollowsTheConfiguration: ack_wait is the durables', and the caller's own word goes over it.
+func TestLeaseFollowsTheConfiguration(t *testing.T) {
+	p := newPlace(t)
+	p.set(config(), 0)
+	short := config()
+	short.AckWait = prompts.Duration(2 * time.Second)
+	_, _, text := p.plan(short)
+	if want := "update consumer mock__default: ack_wait: 30s -> 2s\nupdate consumer mock__team-a: ack_wait: 30s -> 2s"; text != want {
+		t.Errorf("plan:\n%s", text)
+	}
+	if got := NewTopology(p.names, short, time.Minute).Consumers()[0].AckWait; got != time.Minute {
+		t.Errorf("the caller's word: %v", got)
+	}
+}
+
 // TestBucketFollows: the state bucket's age limit is kept; it is replicated as the streams are.
 func TestBucketFollows(t *testing.T) {
 	p := newPlace(t)

@@ -34,7 +34,7 @@ type Options struct {
 	Log     zerolog.Logger
 	// CheckStreams only checks that the streams are as needed, and makes none.
 	CheckStreams bool
-	// AckWait is the lease of a run; 0 means 30 s.
+	// AckWait is the lease of a run; 0 means the configuration's ack_wait.
 	AckWait time.Duration
 	// Ready is called once, when the worker pulls.
 	Ready func()

@@ -117,6 +117,7 @@ var configObject = &object{name: "emend.yaml", doc: "The configuration of worker
 		{name: "drain_timeout", kind: span{0, Duration(day)}, doc: "how long runs may finish when a worker stops", def: "30s"},
 		{name: "catalog_grace", kind: span{0, Duration(day)}, doc: "how long a run with an unknown prompt or profile waits for newer definitions", def: "60s"},
 		{name: "max_starts", kind: whole{1, 100}, doc: "unclean starts of a run before it is abandoned", def: "3"},
+		{name: "ack_wait", kind: span{oneSecond, Duration(time.Hour)}, doc: "the lease of a run: a worker that is silent for so long loses it to another", def: "30s"},
 		{name: "output_governance", kind: governanceObject, doc: "defaults for prompts with outputs"},
 		{name: "escalation", kind: escalationObject, doc: "who looks at answers that stay invalid"},
 		{name: "audit", kind: text{oneOf: []string{AuditFields, AuditFull}},

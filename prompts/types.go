@@ -53,6 +53,8 @@ type Config struct {
 	CatalogGrace Duration `yaml:"catalog_grace"`
 	// MaxStarts is how many unclean starts a run may have before it is abandoned.
 	MaxStarts int `yaml:"max_starts"`
+	// AckWait is the lease of a run: without a heartbeat for so long it is delivered to another worker.
+	AckWait Duration `yaml:"ack_wait"`
 	// Governance holds the defaults of prompts with outputs.
 	Governance Governance `yaml:"output_governance"`
 	Escalation Escalation `yaml:"escalation"`
