@@ -119,7 +119,7 @@ func (s *Snapshot) judgePlan(c *compiled, retries int, q run.Question) (*run.Pla
 	if err != nil {
 		return nil, err
 	}
-	p := &run.Plan{Prompt: c.ref(), Profile: c.def.Profile, Backend: profile.Backend, Model: profile.Model, Output: output, Contract: compiled,
+	p := &run.Plan{Catalog: s.config.Catalog, Prompt: c.ref(), Profile: c.def.Profile, Backend: profile.Backend, Model: profile.Model, Output: output, Contract: compiled,
 		Messages:     append(messages, schemas.Message{Role: schemas.RoleUser, Content: judgeInstruction}),
 		Settings:     profile.Settings.Over(&c.def.Settings),
 		NativeSchema: schema, NativeName: "verdict", TransientRetries: retries, ExtraStatuses: backend.ExtraStatuses, Sink: run.SinkNone}

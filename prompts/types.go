@@ -61,6 +61,8 @@ type Config struct {
 	// Audit is fields or full: whether events may show what a candidate holds.
 	Audit string `yaml:"audit"`
 	Log   Log    `yaml:"log"`
+	// Catalog is the number of the catalog that the definitions come from, 0 for files.
+	Catalog int `yaml:"-"`
 }
 
 // BackendNames lists the backends, sorted.

@@ -24,7 +24,9 @@ import (
 type serveOptions struct {
 	dir, config, store, level, id string
 	embedded, checkStreams, text  bool
-	port                          int
+	// catalog takes the definitions from the space's catalogs in place of a folder.
+	catalog bool
+	port    int
 }
 
 // serve runs a worker until it is told to stop.
@@ -42,6 +44,7 @@ func (a *app) serve() *cobra.Command {
 	f.register(c)
 	c.Flags().StringVar(&o.dir, "dir", ".", "the `FOLDER` with emend.yaml and prompts/")
 	c.Flags().StringVar(&o.config, "config", "", "an emend.yaml `FILE`; its folder is the working folder")
+	c.Flags().BoolVar(&o.catalog, "catalog", false, "follow the catalogs that `emend apply` stores, in place of a folder")
 	c.Flags().BoolVar(&o.embedded, "embedded", false, "start a nats-server inside this process")
 	c.Flags().StringVar(&o.store, "store", "", "where the embedded server keeps its streams (default: a temporary folder)")
 	c.Flags().IntVar(&o.port, "port", 4222, "the embedded server's port on 127.0.0.1")
@@ -53,6 +56,9 @@ func (a *app) serve() *cobra.Command {
 
 // work is one worker's life. ready is called with the server's address when it pulls; nil for nothing.
 func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(url string, w *consumer.Worker)) error {
+	if o.catalog {
+		return a.workOnCatalogs(ctx, f, o, ready)
+	}
 	dir, err := folder(o)
 	if err != nil {
 		return err
@@ -71,6 +77,20 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 		return err
 	}
 	defer stop()
+	return a.serveOn(ctx, o, snap, log, nc, func(w *consumer.Worker, eng *engine.Engine) (stop func()) {
+		return onHangup(func() {
+			reload(w, eng, log, func() (*prompts.Snapshot, error) { return prompts.LoadDir(dir, f.option()) })
+		})
+	}, func(w *consumer.Worker) {
+		if ready != nil {
+			ready(at, w)
+		}
+	})
+}
+
+// serveOn runs a worker over a snapshot until ctx is done. follow starts what replaces its definitions.
+func (a *app) serveOn(ctx context.Context, o serveOptions, snap *prompts.Snapshot, log zerolog.Logger, nc *nats.Conn,
+	follow func(*consumer.Worker, *engine.Engine) (stop func()), ready func(*consumer.Worker)) error {
 	eng, err := engine.New(snap, engine.WithTrouble())
 	if err != nil {
 		return err
@@ -79,27 +99,30 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 	var w *consumer.Worker
 	w, err = consumer.NewWorker(nc, eng, consumer.Options{ID: o.id, Version: semver(), Log: log, CheckStreams: o.checkStreams, Ready: func() {
 		log.Info().Str("worker", w.ID()).Str("space", snap.Config().NATS.Space).Int("prompts", len(snap.Prompts())).Msg("serving")
-		if ready != nil {
-			ready(at, w)
-		}
+		ready(w)
 	}})
 	if err != nil {
 		return err
 	}
+	defer follow(w, eng)()
+	return failed(w.Run(ctx))
+}
+
+// onHangup calls do for every SIGHUP until it is stopped.
+func onHangup(do func()) (stop func()) {
 	hup, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hup, syscall.SIGHUP)
-	defer func() { signal.Stop(hup); close(done) }()
 	go func() {
 		for {
 			select {
 			case <-hup:
-				reload(w, eng, dir, f, log)
+				do()
 			case <-done:
 				return
 			}
 		}
 	}()
-	return failed(w.Run(ctx))
+	return func() { signal.Stop(hup); close(done) }
 }
 
 // warnOfKeys says at once which credentials cannot be read: the worker starts all the same, since one may come later.
@@ -123,13 +146,13 @@ func (o serveOptions) log(cfg prompts.Log) prompts.Log {
 }
 
 // reload swaps the definitions; a bad set is refused and the old stays.
-func reload(w *consumer.Worker, first *engine.Engine, dir string, f natsFlags, log zerolog.Logger) {
-	snap, err := prompts.LoadDir(dir, f.option())
+func reload(w *consumer.Worker, first *engine.Engine, log zerolog.Logger, load func() (*prompts.Snapshot, error)) {
+	snap, err := load()
 	if err == nil {
 		var eng *engine.Engine
 		if eng, err = engine.New(snap, engine.WithTrouble(), engine.WithGates(first)); err == nil {
 			w.Reload(eng)
-			log.Info().Int("prompts", len(snap.Prompts())).Msg("definitions reloaded")
+			log.Info().Int("prompts", len(snap.Prompts())).Int("catalog", snap.Config().Catalog).Msg("definitions reloaded")
 			return
 		}
 	}
