@@ -43,8 +43,9 @@ func (c *script) starved() bool { return len(c.asked) > len(c.answers) }
 type played struct {
 	plan *run.Plan
 	res  run.Result
-	// last is the State of the latest candidate that was invalid; its Candidate is nil if there was none.
-	last run.State
+	// first and last are the States of the first and the latest candidate that was invalid; their Judged is nil if there was
+	// none.
+	first, last run.State
 }
 
 // origin of all rehearsals: what belongs to queues does not apply.
@@ -76,7 +77,9 @@ func play(ctx context.Context, snap *prompts.Snapshot, req schemas.Request, clie
 // note keeps the State of an invalid candidate.
 func (p *played) note(s run.State) error {
 	if s.Judged != nil && !s.Judged.Valid() {
-		p.last = s
+		if p.last = s; p.first.Judged == nil {
+			p.first = s
+		}
 	}
 	return nil
 }
