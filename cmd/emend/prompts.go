@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 // promptsCmd groups what can be tried on a prompt without a provider.
 func (a *app) promptsCmd() *cobra.Command {
 	c := &cobra.Command{Use: "prompts", Short: "Rehearse prompts offline: what is sent, what is corrected, what tests say"}
-	c.AddCommand(a.promptsRender(), a.promptsRepair(), a.promptsTest())
+	c.AddCommand(a.promptsRender(), a.promptsRepair(), a.promptsTest(), a.promptsGrade())
 	return c
 }
 
@@ -147,4 +148,62 @@ func (a *app) promptsTest() *cobra.Command {
 		}}
 	c.Flags().StringVar(&dir, "dir", ".", "the `FOLDER` with emend.yaml and prompts/")
 	return c
+}
+
+func (a *app) promptsGrade() *cobra.Command {
+	var o rehearsed
+	var answer string
+	var live bool
+	var minRate float64
+	c := &cobra.Command{Use: "grade PROMPT [NAME=VALUE | NAME=@FILE]...", Short: "Corrupt a good answer in every way models are known for, and see what is repaired",
+		Long: "Corrupts a good answer (--answer, else one of the prompt's tests, else one made from the schema), gives each corrupted\n" +
+			"one as the model's first answer and follows the corrections. They go to a script that mends what a correction names, by\n" +
+			"its words alone, or with --live to the prompt's own backend, which costs money. Without inputs those of the first test\n" +
+			"are taken. Exit 0: at least --min-rate is repaired. Exit 3: less. Exit 2: usage, definitions, inputs or answer are wrong.",
+		Example: "  emend prompts grade extract-invoice --min-rate 0.8\n  emend prompts grade extract-invoice --answer good.json --live",
+		Args:    cobra.MinimumNArgs(1), RunE: func(c *cobra.Command, args []string) error {
+			if minRate < 0 || minRate > 1 {
+				return fmt.Errorf("--min-rate %v: it is a share from 0 to 1", minRate)
+			}
+			snap, req, err := o.request(args)
+			if err != nil {
+				return err
+			}
+			if p, ok := snap.Prompt(args[0]); ok && len(req.Inputs) == 0 && len(p.Tests) > 0 {
+				req.Inputs = p.Tests[0].Inputs
+			}
+			opts := rehearse.GradeOptions{Live: live}
+			if answer != "" {
+				if opts.Answer, err = os.ReadFile(answer); err != nil {
+					return err
+				}
+			}
+			return a.grade(c.Context(), snap, req, opts, minRate)
+		}}
+	o.register(c)
+	c.Flags().StringVar(&answer, "answer", "", "a `FILE` with a good answer")
+	c.Flags().BoolVar(&live, "live", false, "send the corrections to the prompt's backend")
+	c.Flags().Float64Var(&minRate, "min-rate", 0, "the `SHARE` of corrupted answers that must be repaired, 0 to 1")
+	return c
+}
+
+func (a *app) grade(ctx context.Context, snap *prompts.Snapshot, req schemas.Request, o rehearse.GradeOptions, minRate float64) error {
+	if !a.json {
+		o.Each = a.showGrade
+	}
+	r, err := rehearse.GradeContract(ctx, snap, req, o)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		a.showReport(r)
+	}
+	if r.Rate < minRate {
+		return &exitError{code: exitInvalid}
+	}
+	return nil
 }

@@ -147,3 +147,32 @@ func marshalled(v any) string {
 func failedTests(played []rehearse.Outcome) bool {
 	return slices.ContainsFunc(played, func(o rehearse.Outcome) bool { return !o.OK })
 }
+
+// showGrade is one line per corrupted answer.
+func (a *app) showGrade(g rehearse.Grade) {
+	colours := map[string]string{rehearse.Repaired: green, rehearse.Broken: red, rehearse.Failed: red, rehearse.AskedAnew: dim}
+	where, kept := g.Path, ""
+	if where == "" {
+		where = "(whole)"
+	}
+	if g.Outcome == rehearse.Repaired && !g.Preserved {
+		kept = ", not preserved"
+	}
+	line := fmt.Sprintf("%-10s %-27s %-20s %s, %s, %d calls%s", g.Outcome, g.Name, where, g.Class, g.Style, g.Calls, kept)
+	if g.Fault != "" {
+		line += ": " + g.Fault
+	}
+	fmt.Fprintln(a.out, a.colour(colours[g.Outcome], line))
+}
+
+func (a *app) showReport(r *rehearse.Report) {
+	fmt.Fprintf(a.out, "answer %s: %s\n", r.From, marshalled(r.Answer))
+	fmt.Fprintf(a.out, "%d corrupted: %d repaired, %d of them preserved; %d broken; %d asked anew", len(r.Grades), r.Repaired, r.Preserved, r.Broken, r.AskedAnew)
+	if r.AskedAnew > 0 && !r.Live {
+		fmt.Fprint(a.out, " (only a model can tell: --live)")
+	}
+	if r.Failed > 0 {
+		fmt.Fprintf(a.out, "; %d failed at the backend", r.Failed)
+	}
+	fmt.Fprintf(a.out, "\nrate %.2f, %d corrective calls\n", r.Rate, r.Calls)
+}

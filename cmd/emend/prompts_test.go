@@ -116,6 +116,23 @@ func TestPromptsTest(t *testing.T) {
 	}
 }
 
+func TestPromptsGrade(t *testing.T) {
+	dir := rehearsalDir(t, goodTest)
+	r := emend(t, "", "prompts", "grade", "price", "--dir", dir, "--min-rate", "0.5")
+	for _, want := range []string{"repaired   number with a currency      price                schema_invalid, targeted, 1 calls\n",
+		"asked_anew cut ", "broken     schema echoed ", "answer test: {\"price\":4}\n", " corrupted: ", "rate 0."} {
+		if r.code != exitOK || !strings.Contains(r.out, want) {
+			t.Errorf("exit %d, no %q in\n%s%s", r.code, want, r.out, r.err)
+		}
+	}
+	answer := write(t, filepath.Join(dir, "good.json"), `{"price": 2.5}`)
+	j := emend(t, "", "--json", "prompts", "grade", "price", "--dir", dir, "--answer", answer, "--min-rate", "1")
+	var out rehearse.Report
+	if err := json.Unmarshal([]byte(j.out), &out); err != nil || j.code != exitInvalid || out.From != "given" || out.Rate >= 1 || len(out.Grades) < 10 {
+		t.Errorf("%v: %+v", err, j)
+	}
+}
+
 func TestPromptsSayWhatIsWrong(t *testing.T) {
 	dir := rehearsalDir(t, goodTest)
 	for want, args := range map[string][]string{
@@ -127,6 +144,9 @@ func TestPromptsSayWhatIsWrong(t *testing.T) {
 		"--candidate FILE is missing": {"repair", "price", "document=x"},
 		"no such file":                {"repair", "price", "document=x", "--candidate", filepath.Join(dir, "none.txt")},
 		"write NAME=VALUE":            {"render", "price", "document"},
+		"a share from 0 to 1":         {"grade", "price", "--min-rate", "2"},
+		"not valid itself":            {"grade", "price", "--answer", filepath.Join(dir, "emend.yaml")},
+		"EMEND_TEST_NO_SUCH_KEY":      {"grade", "price", "--live"},
 		"requires at least 1 arg(s)":  {"render"},
 		"unknown flag: --candidates":  {"repair", "price", "--candidates", "x"},
 	} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"emend/engine/corrupt"
 	"emend/engine/run"
@@ -17,8 +18,10 @@ import (
 const (
 	// Repaired: a correction led to a valid answer.
 	Repaired = "repaired"
-	// Broken: the budget ended with an invalid one, or the run failed.
+	// Broken: the budget ended with an invalid one.
 	Broken = "broken"
+	// Failed: the backend failed, which says nothing of the contract. It counts for nothing.
+	Failed = "failed"
 	// AskedAnew: the correction asked for a new answer, so that a scripted rehearsal cannot tell. It counts for nothing.
 	AskedAnew = "asked_anew"
 )
@@ -50,6 +53,7 @@ type Report struct {
 	Repaired  int             `json:"repaired"`
 	Broken    int             `json:"broken"`
 	AskedAnew int             `json:"asked_anew"`
+	Failed    int             `json:"failed"`
 	Preserved int             `json:"preserved"`
 	Calls     int             `json:"calls"`
 	Rate      float64         `json:"rate"`
@@ -91,15 +95,12 @@ func GradeContract(ctx context.Context, snap *prompts.Snapshot, req schemas.Requ
 	if len(made) == 0 {
 		return nil, fmt.Errorf("%w: the contract accepts every corruption of the answer", ErrNothingToGrade)
 	}
-	g, err := newGrader(snap, req, plan, o, r.Answer)
+	g, err := newGrader(ctx, snap, req, plan, o, r.Answer)
 	if err != nil {
 		return nil, err
 	}
 	defer g.close()
 	for _, c := range made {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		got, err := g.grade(ctx, c)
 		if err != nil {
 			return nil, err
@@ -108,8 +109,23 @@ func GradeContract(ctx context.Context, snap *prompts.Snapshot, req schemas.Requ
 		if o.Each != nil {
 			o.Each(got)
 		}
+		if err := r.hopeless(); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
+}
+
+// inARow is how many failures of a backend end a grading.
+const inARow = 3
+
+// hopeless is an error when the latest grades are all failures.
+func (r *Report) hopeless() error {
+	n := len(r.Grades)
+	if n < inARow || slices.ContainsFunc(r.Grades[n-inARow:], func(g Grade) bool { return g.Outcome != Failed }) {
+		return nil
+	}
+	return fmt.Errorf("the backend failed %d times in a row: %s", inARow, r.Grades[n-1].Fault)
 }
 
 func (r *Report) add(g Grade) {
@@ -122,6 +138,8 @@ func (r *Report) add(g Grade) {
 		r.Broken++
 	case AskedAnew:
 		r.AskedAnew++
+	case Failed:
+		r.Failed++
 	}
 	if g.Preserved {
 		r.Preserved++

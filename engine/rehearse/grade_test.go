@@ -1,6 +1,7 @@
 package rehearse_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -41,7 +42,7 @@ func TestGrade(t *testing.T) {
 		"number with a decimal comma": {Path: "items[0].price", Class: "schema_invalid", Style: "targeted", Outcome: rehearse.Repaired, Preserved: true, Calls: 1},
 		"null":                        {Path: "(root)", Class: "schema_invalid", Style: "conversation", Outcome: rehearse.Broken, Calls: 2},
 		"extra key":                   {Path: "additional_notes", Class: "schema_invalid", Style: "targeted", Outcome: rehearse.Repaired, Preserved: true, Calls: 1},
-		"container as text":           {Path: "(root)", Class: "schema_invalid", Style: "conversation", Outcome: rehearse.Broken, Calls: 2},
+		"container as text":           {Path: "(root)", Class: "schema_invalid", Style: "conversation", Outcome: rehearse.Repaired, Preserved: true, Calls: 1},
 		"fence":                       {Class: "not_json", Style: "conversation", Outcome: rehearse.Repaired, Preserved: true, Calls: 1},
 		"prose around":                {Class: "not_json", Style: "conversation", Outcome: rehearse.Repaired, Preserved: true, Calls: 1},
 		"single quotes":               {Class: "not_json", Style: "conversation", Outcome: rehearse.Repaired, Preserved: true, Calls: 1},
@@ -137,5 +138,38 @@ func TestGradeLiveNeedsItsSecrets(t *testing.T) {
 	snap := load(t, map[string]string{"invoice@1.yaml": invoice})
 	if _, err := rehearse.GradeContract(t.Context(), snap, request("invoice"), rehearse.GradeOptions{Live: true}); err == nil || !strings.Contains(err.Error(), "EMEND_TEST_NO_SUCH_KEY") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A backend that is in trouble says nothing of a contract; one that stays so ends the grading.
+func TestGradeLiveOfABackendInTrouble(t *testing.T) {
+	t.Setenv("EMEND_TEST_NO_SUCH_KEY", "k")
+	snap := load(t, map[string]string{"invoice@1.yaml": invoice})
+	refuse := func(n int) roundTrip {
+		return func(r *http.Request) (*http.Response, error) {
+			text, status := `{"error":{"message":"no"}}`, 400
+			if n--; n < 0 {
+				status, text = 200, `{"choices":[{"message":{"content":"{\"items\":[{\"price\":1},{\"price\":4.25}]}"}}]}`
+			}
+			return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
+		}
+	}
+	r, err := rehearse.GradeContract(t.Context(), snap, request("invoice"), rehearse.GradeOptions{Answer: []byte(good), Live: true, Transport: refuse(2)})
+	if err != nil || r.Failed != 2 || r.Rate != 1 || !strings.Contains(r.Grades[0].Fault, "400") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := rehearse.GradeContract(t.Context(), snap, request("invoice"), rehearse.GradeOptions{Answer: []byte(good), Live: true, Transport: refuse(99)}); err == nil ||
+		!strings.Contains(err.Error(), "3 times in a row") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestGradeStopsWithItsContext(t *testing.T) {
+	snap := load(t, map[string]string{"invoice@1.yaml": invoice})
+	ctx, stop := context.WithCancel(t.Context())
+	n := 0
+	_, err := rehearse.GradeContract(ctx, snap, request("invoice"), rehearse.GradeOptions{Each: func(rehearse.Grade) { n++; stop() }})
+	if !errors.Is(err, context.Canceled) || n != 1 {
+		t.Errorf("%v after %d", err, n)
 	}
 }

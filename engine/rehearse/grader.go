@@ -23,7 +23,7 @@ type grader struct {
 	live *caller
 }
 
-func newGrader(snap *prompts.Snapshot, req schemas.Request, plan *run.Plan, o GradeOptions, good []byte) (*grader, error) {
+func newGrader(ctx context.Context, snap *prompts.Snapshot, req schemas.Request, plan *run.Plan, o GradeOptions, good []byte) (*grader, error) {
 	g := &grader{snap: snap, req: req, plan: plan, good: good}
 	if !o.Live {
 		return g, nil
@@ -35,6 +35,11 @@ func newGrader(snap *prompts.Snapshot, req schemas.Request, plan *run.Plan, o Gr
 	endpoint, err := b.Endpoint()
 	if err != nil {
 		return nil, fmt.Errorf("backend %s: %w", b.Name, err)
+	}
+	if endpoint.Key != nil {
+		if _, err := endpoint.Key(ctx); err != nil {
+			return nil, fmt.Errorf("backend %s: %w", b.Name, err)
+		}
 	}
 	endpoint.Timeout = snap.CallTimeout(plan.Profile).Std()
 	if o.Transport != nil && endpoint.Transport == nil {
@@ -78,6 +83,9 @@ func (c *opening) Generate(ctx context.Context, r *engine.GenerateRequest) (*eng
 
 // grade plays one corruption.
 func (g *grader) grade(ctx context.Context, c corrupt.Corruption) (Grade, error) {
+	if err := ctx.Err(); err != nil {
+		return Grade{}, err
+	}
 	m, err := newMender()
 	if err != nil {
 		return Grade{}, err
@@ -112,8 +120,8 @@ func (g *grader) graded(c corrupt.Corruption, r *played, calls int, anew bool) G
 		out.Preserved = len(g.plan.Contract.Changed(g.good, r.res.State.Judged.Value, allowed)) == 0
 	case anew:
 		out.Outcome = AskedAnew
-	case r.res.Failure != nil:
-		out.Fault = r.res.Failure.Message
+	case r.res.Failure != nil && r.res.Failure.Category != schemas.CategoryOutputInvalid:
+		out.Outcome, out.Fault = Failed, r.res.Failure.Message
 	}
 	return out
 }

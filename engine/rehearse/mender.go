@@ -101,6 +101,9 @@ func (m *mender) talk(text, message string) string {
 			return encoded(inner, text)
 		}
 	}
+	if inner, ok := v.(string); ok && strings.Contains(message, "is given as text") {
+		return inner
+	}
 	return encoded(v, text)
 }
 
