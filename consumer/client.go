@@ -20,6 +20,7 @@ import (
 // concurrent use.
 type Client struct {
 	nc    *nats.Conn
+	blobs *Blobs
 	js    jetstream.JetStream
 	names subjects.Names
 }
@@ -37,8 +38,20 @@ func NewClient(nc *nats.Conn, space, domain string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{nc: nc, js: js, names: names}, nil
+	return &Client{nc: nc, js: js, names: names, blobs: NewBlobs(js, names, clientBlobTTL, 1)}, nil
 }
+
+// clientBlobTTL is how long inputs are kept that a client stores apart in a bucket that it has to make: longer than a run may
+// wait by default.
+const clientBlobTTL = 7 * 24 * time.Hour
+
+// Body is a request as a message: inputs that do not fit are stored apart in the queue's bucket.
+func (c *Client) Body(ctx context.Context, queue string, req schemas.Request) ([]byte, error) {
+	return c.blobs.Offload(ctx, queue, req, int(c.nc.MaxPayload())-headerRoom)
+}
+
+// Fill puts an output that is stored apart into its result.
+func (c *Client) Fill(ctx context.Context, r *schemas.Result) error { return c.blobs.Fill(ctx, r) }
 
 // ErrDuplicate says that the id is queued or running already.
 var ErrDuplicate = errors.New("a request with this id is queued or running already")

@@ -13,7 +13,6 @@ import (
 	"emend/engine"
 	"emend/engine/contract"
 	"emend/engine/run"
-	"emend/prompts"
 	"emend/schemas"
 	"emend/subjects"
 )
@@ -72,7 +71,7 @@ func (w *Worker) Decide(ctx context.Context, k Key, d schemas.Decision) (*schema
 		return nil, fmt.Errorf("%w: the entry that was seen (%d) is not the one that waits now (%d); look again", ErrDecided, d.Seq, rec.seq)
 	}
 	h := w.reviewer(k, rec)
-	decided, err := h.decided(d)
+	decided, err := h.decided(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -124,21 +123,15 @@ func specOf(o schemas.Output) contract.Spec {
 }
 
 // replan finds the contract that the run was judged under, rules included.
-func (h *handler) replan() (*run.Plan, error) {
-	req, err := schemas.DecodeRequest(h.d.msg.Data)
-	if err != nil {
-		return nil, err
-	}
-	return h.engine.Snapshot().Plan(req, prompts.Origin{ID: h.key.ID, Queue: h.key.Queue, Backend: h.backend, Published: h.d.published})
-}
+func (h *handler) replan(ctx context.Context) (*run.Plan, error) { return h.planned(ctx) }
 
 // decided is the event of a decision. An edit is judged, under the whole contract, and refused if it breaks it.
-func (h *handler) decided(d schemas.Decision) (run.Decided, error) {
+func (h *handler) decided(ctx context.Context, d schemas.Decision) (run.Decided, error) {
 	out := run.Decided{Review: schemas.Review{Decision: d.Decision, By: d.By, At: time.Now().UTC().Truncate(time.Millisecond), Note: d.Note}}
 	if d.Decision != schemas.DecisionEdit {
 		return out, nil
 	}
-	p, err := h.replan()
+	p, err := h.replan(ctx)
 	if err != nil {
 		return out, fmt.Errorf("%w: the edit cannot be judged: %w", ErrDecision, err)
 	}

@@ -71,7 +71,12 @@ func (h *handler) decide(ctx context.Context) {
 	h.saved.By = fmt.Sprintf("%s/%d", h.w.id, h.d.count)
 	facts := Delivery{Seq: h.d.seq, Fingerprint: h.fingerprint, Published: h.d.published, Starts: entry.Starts}
 	if !TooManyStarts(entry.Starts, h.w.limits()) {
-		facts.Plan, facts.Refusal = h.read()
+		facts.Plan, facts.Refusal = h.read(ctx)
+		if facts.Refusal != nil && !ofRequest(facts.Refusal) {
+			h.log().Warn().Err(facts.Refusal).Msg("an input stored apart cannot be read; the run is handed back")
+			h.handBack(ctx, HandBack{Delay: ledgerRetry, Cause: "blob"})
+			return
+		}
 	}
 	h.plan = facts.Plan
 	if h.w.stopping() {
@@ -88,16 +93,29 @@ func (h *handler) decide(ctx context.Context) {
 const ledgerRetry = 2 * time.Second
 
 // read decodes and plans the request; the reply subject is checked first, for it is where a refusal goes.
-func (h *handler) read() (*run.Plan, error) {
+func (h *handler) read(ctx context.Context) (*run.Plan, error) {
 	if to := h.d.msg.Header.Get(subjects.HeaderReplyTo); to != "" {
 		if err := h.w.names.CheckReplyTo(to, h.engine.Snapshot().Config().NATS.Inboxes); err != nil {
 			return nil, fmt.Errorf("%w: header %s: %w", prompts.ErrMalformed, subjects.HeaderReplyTo, err)
 		}
 		h.replyTo = to
 	}
+	return h.planned(ctx)
+}
+
+// ofRequest reports an error that says something of the request, and not of where it is stored.
+func ofRequest(err error) bool {
+	return errors.Is(err, prompts.ErrMalformed) || errors.Is(err, prompts.ErrUnknown) || errors.Is(err, prompts.ErrForbidden)
+}
+
+// planned decodes the request, brings in the inputs that are stored apart, and plans it.
+func (h *handler) planned(ctx context.Context) (*run.Plan, error) {
 	req, err := schemas.DecodeRequest(h.d.msg.Data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", prompts.ErrMalformed, err)
+	}
+	if err := h.w.blobs.Resolve(ctx, h.key.Queue, &req); err != nil {
+		return nil, err
 	}
 	return h.engine.Snapshot().Plan(req, prompts.Origin{ID: h.key.ID, Queue: h.key.Queue, Backend: h.backend, Published: h.d.published})
 }

@@ -93,7 +93,7 @@ func (w *Worker) ShowReview(ctx context.Context, k Key) (*schemas.ReviewDetail, 
 	r := engine.WireResult(h.plan, run.Result{Status: schemas.StatusInvalid, State: s})
 	out := &schemas.ReviewDetail{ReviewEntry: rec.entry(k), Messages: []schemas.Message{}, Mode: h.plan.Output.Mode, Schema: h.plan.Output.Schema,
 		Candidate: s.Candidate.Text, Verdict: r.Validation}
-	if p, err := h.replan(); err == nil {
+	if p, err := h.replan(ctx); err == nil {
 		out.Messages = p.Messages
 	}
 	return out, nil

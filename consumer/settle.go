@@ -26,8 +26,7 @@ func (h *handler) settle(work context.Context, r schemas.Result, replace uint64,
 	h.stamp(&r)
 	body, err := schemas.Marshal(r)
 	if err == nil && int64(len(body))+headerRoom > h.w.nc.MaxPayload() {
-		r = tooLarge(r, len(body), h.w.nc.MaxPayload())
-		body, err = schemas.Marshal(r)
+		r, body, err = h.smaller(work, r, len(body))
 	}
 	if err != nil {
 		h.log().Error().Err(err).Msg("the result has no JSON form")
@@ -38,6 +37,28 @@ func (h *handler) settle(work context.Context, r schemas.Result, replace uint64,
 	}
 	return h.store(work, r, body, replace, s)
 }
+
+// smaller stores a large output apart, in the queue's object bucket, trying until it is stored or the process must stop. What
+// is large all the same, or belongs to a queue without a bucket to be had, is a clear failure in place of a loop.
+func (h *handler) smaller(work context.Context, r schemas.Result, size int) (schemas.Result, []byte, error) {
+	out, err := h.w.blobs.apart(work, r)
+	for tries := 1; err != nil && tries < blobTries && sleep(work, settleBackoffMax/4); tries++ {
+		out, err = h.w.blobs.apart(work, r)
+	}
+	if err == nil {
+		if body, err := schemas.Marshal(out); err != nil || int64(len(body))+headerRoom <= h.w.nc.MaxPayload() {
+			return out, body, err
+		}
+	} else {
+		h.log().Warn().Err(err).Msg("the output of the run could not be stored apart")
+	}
+	out = tooLarge(r, size, h.w.nc.MaxPayload())
+	body, err := schemas.Marshal(out)
+	return out, body, err
+}
+
+// blobTries bounds how often an output is tried to be stored apart.
+const blobTries = 5
 
 // headerRoom is kept for the headers of a result.
 const headerRoom = 4096

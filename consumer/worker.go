@@ -50,6 +50,7 @@ type Worker struct {
 	log      zerolog.Logger
 	engine   atomic.Pointer[engine.Engine]
 	ledger   *Ledger
+	blobs    *Blobs
 	leases   *leases
 	inflight *inflight
 	troubles troubleLog
@@ -210,6 +211,8 @@ func (w *Worker) prepare(ctx context.Context) error {
 	if w.ledger, err = NewLedger(ctx, w.js, w.names); err != nil {
 		return err
 	}
+	cfg := w.engine.Load().Snapshot().Config()
+	w.blobs = NewBlobs(w.js, w.names, cfg.Keep.Results.Std(), cfg.NATS.Replicas)
 	w.noteSink(w.engine.Load())
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"emend/internal/devnats"
 	"emend/schemas"
@@ -26,21 +27,24 @@ func TestNumberOutOfRangeInAnAnswerIsInvalid(t *testing.T) {
 	s.works("after")
 }
 
-// TestMillionDeepArrayInAnAnswerIsInvalid, and too large to store is a clear failure.
+// TestMillionDeepArrayInAnAnswerIsInvalid, and stored apart where a message cannot hold it.
 func TestMillionDeepArrayInAnAnswerIsInvalid(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 1_000_000) + strings.Repeat("]", 1_000_000)
-	for limit, want := range map[int32]string{8 << 20: schemas.StatusInvalid, 1 << 20: schemas.StatusFailed} {
+	for limit, apart := range map[int32]bool{8 << 20: false, 1 << 20: true} {
 		s := newSite(t, devnats.Options{MaxPayload: limit})
 		s.mock.answers["DEEP"] = deep
 		s.worker()
 		s.publish("deep", body("any-json", "DEEP"))
-		r := s.ends("deep", want)
-		if want == schemas.StatusInvalid && (r.Validation.Class != "too_deep" || *r.OutputText != deep) {
-			t.Errorf("class %s, %d bytes kept", r.Validation.Class, len(*r.OutputText))
+		r := s.ends("deep", schemas.StatusInvalid)
+		if (r.OutputBlob != nil) != apart || (apart && r.OutputBlob.Field != schemas.BlobOutputText) {
+			t.Errorf("stored apart: %+v, want %v", r.OutputBlob, apart)
 		}
-		if want == schemas.StatusFailed && !strings.Contains(r.Error.Message, "max_payload") {
-			t.Errorf("%+v", r.Error)
+		ctx, cancel := s.within()
+		s.must(s.client().Fill(ctx, r))
+		cancel()
+		if r.Validation.Class != "too_deep" || *r.OutputText != deep {
+			t.Errorf("class %s, %d bytes kept", r.Validation.Class, len(*r.OutputText))
 		}
 		s.goneID("deep")
 		s.works("after")
@@ -179,6 +183,11 @@ func TestBodyAtTheServersLimit(t *testing.T) {
 func TestResultOverTheServersLimitIsAClearFailure(t *testing.T) {
 	t.Parallel()
 	s := start(t)
+	ctx, cancel := s.within()
+	defer cancel()
+	bucket := "$O." + s.names.ObjectBucket("default") // nobody can make the queue's bucket where another stream has its subjects
+	_, err := s.js.CreateStream(ctx, jetstream.StreamConfig{Name: "TAKEN", Subjects: []string{bucket + ".>"}})
+	s.must(err)
 	text := padded(int(s.nc.MaxPayload()), func(text string) string { return body("say", "ECHO"+text) })
 	s.publish("echo", text)
 	r := s.ends("echo", schemas.StatusFailed)

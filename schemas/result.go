@@ -48,7 +48,9 @@ type Result struct {
 	// Output is the JSON value of a JSON contract, or a JSON string with the text of a text contract.
 	Output json.RawMessage `json:"output,omitempty"`
 	// OutputText is the candidate of a JSON contract that did not parse.
-	OutputText *string     `json:"output_text,omitempty"`
+	OutputText *string `json:"output_text,omitempty"`
+	// OutputBlob stands in place of the output or text of a result that is larger than a message may be.
+	OutputBlob *Blob       `json:"output_blob,omitempty"`
 	Validation *Validation `json:"validation,omitempty"`
 	// Usage is absent from failed runs: see the finished event.
 	Usage *Usage `json:"usage,omitempty"`
@@ -67,6 +69,21 @@ type Result struct {
 	Request  RequestRef        `json:"request"`
 	Warnings []string          `json:"warnings,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// Fields whose value a Blob can hold.
+const (
+	BlobOutput     = "output"
+	BlobOutputText = "output_text"
+)
+
+// Blob is a value in the queue's object bucket, under its digest.
+type Blob struct {
+	// SHA256 in hex is the object's name.
+	SHA256 string `json:"sha256"`
+	Bytes  int64  `json:"bytes"`
+	// Field is output or output_text: what the content stands for, byte for byte.
+	Field string `json:"field"`
 }
 
 // Validation is the verdict on the final candidate.

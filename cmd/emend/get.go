@@ -33,6 +33,9 @@ func (a *app) get() *cobra.Command {
 				return failed(err)
 			}
 			if r != nil {
+				if err := client.Fill(ctx, r); err != nil {
+					return failed(err)
+				}
 				return a.printResult(r)
 			}
 			return a.printProgress(p)

@@ -63,10 +63,6 @@ func (a *app) publish(ctx context.Context, f natsFlags, o runOptions, args []str
 	if err := subjects.CheckID(o.id); err != nil {
 		return err
 	}
-	body, err := schemas.Marshal(req)
-	if err != nil {
-		return err
-	}
 	client, nc, err := f.client(o.dir, "run")
 	if err != nil {
 		return err
@@ -75,6 +71,10 @@ func (a *app) publish(ctx context.Context, f natsFlags, o runOptions, args []str
 	ctx, cancel := within(ctx, o.timeout)
 	defer cancel()
 	k := consumer.Key{Queue: o.queue, ID: o.id}
+	body, err := client.Body(ctx, o.queue, req)
+	if err != nil {
+		return failed(err)
+	}
 	watch := a.printEvent
 	if a.json {
 		watch = nil
@@ -88,6 +88,9 @@ func (a *app) publish(ctx context.Context, f natsFlags, o runOptions, args []str
 	}
 	if waits, ok := errors.AsType[*consumer.InReviewError](err); ok {
 		return a.printProgress(&waits.Progress)
+	}
+	if err == nil {
+		err = client.Fill(ctx, r)
 	}
 	if err != nil {
 		return failed(err)

@@ -1,0 +1,225 @@
+package consumer
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"emend/prompts"
+	"emend/schemas"
+	"emend/subjects"
+)
+
+// Blobs are the large inputs and results of a space, in one object bucket a queue, under their SHA-256 (design section 3,
+// step 8). What is stored under its own digest cannot be changed by whoever stores it again.
+type Blobs struct {
+	js       jetstream.JetStream
+	names    subjects.Names
+	ttl      time.Duration
+	replicas int
+}
+
+// blobGrace is how much longer than a result its blob is kept, which is stored before it.
+const blobGrace = time.Hour
+
+// NewBlobs makes the blobs of a space. ttl and replicas are those of a bucket that has to be made.
+func NewBlobs(js jetstream.JetStream, names subjects.Names, ttl time.Duration, replicas int) *Blobs {
+	return &Blobs{js: js, names: names, ttl: ttl + blobGrace, replicas: max(replicas, 1)}
+}
+
+// maxChunk is the most that one message of a bucket carries.
+const maxChunk = 128 << 10
+
+// ErrNoBlob says that a queue's bucket does not hold a blob.
+var ErrNoBlob = errors.New("there is no such blob in the queue's bucket")
+
+// Put stores content in a queue's bucket, which is made if it is not there, and returns its SHA-256 in hex.
+func (b *Blobs) Put(ctx context.Context, queue string, content []byte) (string, error) {
+	sum := sha256.Sum256(content)
+	name := hex.EncodeToString(sum[:])
+	bucket, err := b.js.ObjectStore(ctx, b.names.ObjectBucket(queue))
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		bucket, err = b.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: b.names.ObjectBucket(queue), TTL: b.ttl, Replicas: b.replicas,
+			Description: "large inputs and results", Storage: jetstream.FileStorage})
+	}
+	if err != nil {
+		return "", fmt.Errorf("bucket %s: %w", b.names.ObjectBucket(queue), err)
+	}
+	chunk := uint32(min(maxChunk, b.js.Conn().MaxPayload()-headerRoom))
+	meta := jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}
+	if _, err := bucket.Put(ctx, meta, bytes.NewReader(content)); err != nil {
+		return "", fmt.Errorf("store %d bytes in bucket %s: %w", len(content), b.names.ObjectBucket(queue), err)
+	}
+	return name, nil
+}
+
+// Get returns the content under a SHA-256 in a queue's bucket, at most limit bytes of it; ErrNoBlob if it is not there.
+func (b *Blobs) Get(ctx context.Context, queue, sha string, limit int64) ([]byte, error) {
+	bucket, err := b.js.ObjectStore(ctx, b.names.ObjectBucket(queue))
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil, ErrNoBlob
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bucket %s: %w", b.names.ObjectBucket(queue), err)
+	}
+	info, err := bucket.GetInfo(ctx, sha)
+	switch {
+	case errors.Is(err, jetstream.ErrObjectNotFound):
+		return nil, ErrNoBlob
+	case err != nil:
+		return nil, fmt.Errorf("blob sha256:%s: %w", sha, err)
+	case info.Size > uint64(limit):
+		return nil, fmt.Errorf("blob sha256:%s has %d bytes, allowed are %d", sha, info.Size, limit)
+	}
+	content, err := bucket.GetBytes(ctx, sha)
+	if err != nil {
+		return nil, fmt.Errorf("blob sha256:%s: %w", sha, err)
+	}
+	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != sha {
+		return nil, fmt.Errorf("blob sha256:%s holds something else; store it again", sha)
+	}
+	return content, nil
+}
+
+// blobRef is an input that stands in a bucket: text, or with JSON set the JSON value that it holds.
+type blobRef struct {
+	Blob string `json:"$blob"`
+	JSON bool   `json:"json,omitempty"`
+}
+
+var blobName = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// maxBlobRef bounds what can be a reference at all.
+const maxBlobRef = 256
+
+// refOf reads an input that is a reference; nil for any other value. What begins like one and is none is an error.
+func refOf(raw json.RawMessage) (*blobRef, error) {
+	if len(raw) > maxBlobRef || !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) || !bytes.Contains(raw, []byte(`"$blob"`)) {
+		return nil, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	var ref blobRef
+	if err := dec.Decode(&ref); err != nil || !blobName.MatchString(ref.Blob) {
+		return nil, errors.New(`must be {"$blob": "sha256:<64 hex digits>"}, with "json": true if it holds a JSON value`)
+	}
+	return &ref, nil
+}
+
+// Resolve puts the content of blobs in the place of the inputs that name them, from the queue's own bucket only. Its error
+// matches prompts.ErrMalformed, or prompts.ErrUnknown for a blob that may still be on its way.
+func (b *Blobs) Resolve(ctx context.Context, queue string, req *schemas.Request) error {
+	for _, name := range slices.Sorted(maps.Keys(req.Inputs)) {
+		ref, err := refOf(req.Inputs[name])
+		if err != nil {
+			return fmt.Errorf("%w: inputs.%s: %w", prompts.ErrMalformed, name, err)
+		}
+		if ref == nil {
+			continue
+		}
+		content, err := b.Get(ctx, queue, ref.Blob[len("sha256:"):], schemas.MaxBytes)
+		switch {
+		case errors.Is(err, ErrNoBlob):
+			return fmt.Errorf("%w: inputs.%s: %w", prompts.ErrUnknown, name, err)
+		case err != nil:
+			return fmt.Errorf("inputs.%s: %w", name, err)
+		}
+		value := json.RawMessage(content)
+		if !ref.JSON {
+			if value, err = schemas.Marshal(string(content)); err != nil {
+				return fmt.Errorf("%w: inputs.%s: %w", prompts.ErrMalformed, name, err)
+			}
+		}
+		req.Inputs[name] = value
+	}
+	return nil
+}
+
+// Offload moves the largest inputs of a request to the queue's bucket until its body has at most limit bytes, and returns
+// the body. A request that stays larger is an error.
+func (b *Blobs) Offload(ctx context.Context, queue string, req schemas.Request, limit int) ([]byte, error) {
+	req.Inputs = maps.Clone(req.Inputs)
+	for {
+		body, err := schemas.Marshal(req)
+		if err != nil || len(body) <= limit {
+			return body, err
+		}
+		name := largest(req.Inputs)
+		if name == "" || len(req.Inputs[name]) <= maxBlobRef {
+			return nil, fmt.Errorf("the request has %d bytes, allowed are %d, and no input is left that could be stored apart", len(body), limit)
+		}
+		if req.Inputs[name], err = b.offload(ctx, queue, req.Inputs[name]); err != nil {
+			return nil, fmt.Errorf("inputs.%s: %w", name, err)
+		}
+	}
+}
+
+func largest(inputs map[string]json.RawMessage) (name string) {
+	for _, n := range slices.Sorted(maps.Keys(inputs)) {
+		if name == "" || len(inputs[n]) > len(inputs[name]) {
+			name = n
+		}
+	}
+	return name
+}
+
+func (b *Blobs) offload(ctx context.Context, queue string, raw json.RawMessage) (json.RawMessage, error) {
+	ref, content := blobRef{JSON: true}, []byte(raw)
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		ref.JSON, content = false, []byte(text)
+	}
+	sha, err := b.Put(ctx, queue, content)
+	if err != nil {
+		return nil, err
+	}
+	ref.Blob = "sha256:" + sha
+	return schemas.Marshal(ref)
+}
+
+// Fill puts an output that is stored apart into its result.
+func (b *Blobs) Fill(ctx context.Context, r *schemas.Result) error {
+	if r.OutputBlob == nil {
+		return nil
+	}
+	content, err := b.Get(ctx, r.Queue, r.OutputBlob.SHA256, schemas.MaxBytes)
+	if err != nil {
+		return fmt.Errorf("the output of %s/%s (%d bytes): %w", r.Queue, r.ID, r.OutputBlob.Bytes, err)
+	}
+	if r.OutputBlob.Field == schemas.BlobOutputText {
+		r.OutputText = new(string(content))
+	} else {
+		r.Output = content
+	}
+	r.OutputBlob = nil
+	return nil
+}
+
+// apart stores the output of a result that is too large for a message, and returns the result without it.
+func (b *Blobs) apart(ctx context.Context, r schemas.Result) (schemas.Result, error) {
+	blob := schemas.Blob{Field: schemas.BlobOutput}
+	content := []byte(r.Output)
+	if r.OutputText != nil {
+		blob.Field, content = schemas.BlobOutputText, []byte(*r.OutputText)
+	}
+	if len(content) == 0 {
+		return r, errors.New("it is not its output that makes it large")
+	}
+	var err error
+	if blob.SHA256, err = b.Put(ctx, r.Queue, content); err != nil {
+		return r, err
+	}
+	blob.Bytes = int64(len(content))
+	r.Output, r.OutputText, r.OutputBlob = nil, nil, &blob
+	return r, nil
+}

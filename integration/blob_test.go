@@ -1,0 +1,137 @@
+package integration
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"emend/consumer"
+	"emend/internal/devnats"
+	"emend/schemas"
+)
+
+// small is a site whose messages may have 32 KiB.
+func small(t *testing.T) *site {
+	t.Helper()
+	s := newSite(t, devnats.Options{MaxPayload: 32 << 10})
+	s.worker()
+	return s
+}
+
+func (s *site) blobs() *consumer.Blobs { return consumer.NewBlobs(s.js, s.names, time.Hour, 1) }
+
+func request(inputs string) string { return fmt.Sprintf(`{"prompt":"say","inputs":%s}`, inputs) }
+
+func TestALargeInputAndALargeResult(t *testing.T) {
+	t.Parallel()
+	s := small(t)
+	text := "ECHO " + strings.Repeat("long ", 40_000)
+	ctx, cancel := s.within()
+	defer cancel()
+	inputs := map[string]json.RawMessage{}
+	raw, err := schemas.Marshal(text)
+	s.must(err)
+	inputs["text"] = raw
+	body, err := s.client().Body(ctx, "default", schemas.Request{Prompt: "say", Inputs: inputs})
+	s.must(err)
+	if len(body) > 1024 || len(inputs["text"]) != len(raw) {
+		t.Fatalf("the body has %d bytes; the caller's inputs are %d", len(body), len(inputs["text"]))
+	}
+	r, err := s.client().Run(ctx, "mock", s.key("large"), body, nil)
+	s.must(err)
+	if r.Status != schemas.StatusSucceeded || r.Output != nil || r.OutputBlob == nil || r.OutputBlob.Field != schemas.BlobOutput {
+		t.Fatalf("%+v", r)
+	}
+	s.must(s.client().Fill(ctx, r))
+	var got string
+	if s.must(json.Unmarshal(r.Output, &got)); got != text || r.OutputBlob != nil {
+		t.Errorf("the output has %d bytes, want %d", len(got), len(text))
+	}
+	again, err := s.client().Run(ctx, "mock", s.key("large"), body, nil)
+	if s.must(err); again.OutputBlob == nil {
+		t.Errorf("the stored result is sent again: %+v", again)
+	}
+	s.calls(1)
+}
+
+// JSON inputs stay JSON, and text stays text, whatever it looks like.
+func TestBlobsKeepTheirForm(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ctx, cancel := s.within()
+	defer cancel()
+	sha, err := s.blobs().Put(ctx, "default", []byte(`{"ECHO": [1, 2]}`))
+	s.must(err)
+	for id, c := range map[string][2]string{"text": {"", `{"ECHO": [1, 2]}`}, "json": {`,"json":true`, `{"ECHO":[1,2]}`}} {
+		s.publish(id, request(fmt.Sprintf(`{"text":{"$blob":"sha256:%s"%s}}`, sha, c[0])))
+		var got string
+		if s.must(json.Unmarshal(s.ends(id, schemas.StatusSucceeded).Output, &got)); got != c[1] {
+			t.Errorf("%s: the model got %s", id, got)
+		}
+	}
+}
+
+// What is no blob of the queue's own bucket is refused, and calls nobody.
+func TestBadBlobs(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ctx, cancel := s.within()
+	defer cancel()
+	foreign, err := s.blobs().Put(ctx, "team-a", []byte("another team's"))
+	s.must(err)
+	wrong := sha256.Sum256([]byte("promised"))
+	_, err = s.blobs().Put(ctx, "default", []byte("own"))
+	s.must(err)
+	own, err := s.js.ObjectStore(ctx, s.names.ObjectBucket("default"))
+	s.must(err)
+	_, err = own.PutBytes(ctx, hex.EncodeToString(wrong[:]), []byte("something else"))
+	s.must(err)
+	for id, c := range map[string][2]string{
+		"elsewhere": {`{"text":{"$blob":"sha256:` + foreign + `"}}`, "there is no such blob in the queue's bucket"},
+		"nowhere":   {`{"text":{"$blob":"sha256:` + strings.Repeat("0", 64) + `"}}`, "there is no such blob"},
+		"no-digest": {`{"text":{"$blob":"sha256:abc"}}`, "64 hex digits"},
+		"a-path":    {`{"text":{"$blob":"../../etc/passwd"}}`, "64 hex digits"},
+		"more":      {`{"text":{"$blob":"sha256:` + foreign + `","queue":"team-a"}}`, "64 hex digits"},
+	} {
+		s.refused(id, request(c[0]), c[1])
+	}
+	s.publish("forged", request(`{"text":{"$blob":"sha256:`+hex.EncodeToString(wrong[:])+`"}}`))
+	if e := s.event("forged", schemas.EventWaiting); e.Cause != "blob" {
+		t.Errorf("a blob that holds something else: %+v", e)
+	}
+	s.calls(0)
+}
+
+// An output that another run stored before is the same object.
+func TestTheSameOutputIsStoredOnce(t *testing.T) {
+	t.Parallel()
+	s := small(t)
+	text := "ECHO " + strings.Repeat("x", 20_000) // with its JSON form beside it more than a message
+	ctx, cancel := s.within()
+	defer cancel()
+	var shas []string
+	for _, id := range []string{"a", "b"} {
+		raw, err := schemas.Marshal(text + strings.Repeat("y", 20_000))
+		s.must(err)
+		body, err := s.client().Body(ctx, "default", schemas.Request{Prompt: "say", Inputs: map[string]json.RawMessage{"text": raw}})
+		s.must(err)
+		r, err := s.client().Run(ctx, "mock", s.key(id), body, nil)
+		s.must(err)
+		shas = append(shas, r.OutputBlob.SHA256)
+	}
+	if shas[0] != shas[1] {
+		t.Errorf("%v", shas)
+	}
+	got, err := s.blobs().Get(ctx, "default", shas[0], 1<<20)
+	if s.must(err); !bytes.HasPrefix(got, []byte(`"ECHO xxx`)) {
+		t.Errorf("it holds %.20q", got)
+	}
+	if _, err := s.blobs().Get(ctx, "default", shas[0], 100); err == nil || !strings.Contains(err.Error(), "allowed are 100") {
+		t.Errorf("over the limit: %v", err)
+	}
+}
