@@ -50,6 +50,59 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
+// tenRules are the ten rules of issue 4's benchmark: five with bounds, one if and then, four expressions.
+var tenRules = []Rule{
+	{Field: "number", Bounds: Bounds{MinLength: new(5), Pattern: "^INV-"}},
+	{Field: "total", Bounds: Bounds{Min: "0", Max: "1000000.00"}},
+	{Field: "currency", Bounds: Bounds{Values: []json.RawMessage{json.RawMessage(`"EUR"`), json.RawMessage(`"USD"`)}}},
+	{Field: "lines", Bounds: Bounds{MinItems: new(1), MaxItems: new(5000)}},
+	{Field: "lines[0].price", Bounds: Bounds{Min: "0"}},
+	{
+		If:   []Clause{{Field: "currency", Bounds: Bounds{Equals: json.RawMessage(`"EUR"`)}}},
+		Then: []Clause{{Field: "total", Bounds: Bounds{Max: "500000"}}},
+	},
+	{CEL: `currency != "USD" || total <= 100.0`},
+	{CEL: `total >= 0.0 && total < 99999.99`},
+	{CEL: `number.startsWith("INV-") && date > "2020"`},
+	{CEL: `size(lines) > 0 && lines[0].count == 3`},
+}
+
+// BenchmarkRules judges 1 KiB without rules, with ten of them, and with one expression over every line.
+func BenchmarkRules(b *testing.B) {
+	text := invoice(1 << 10)
+	loop := []Rule{{CEL: "lines.all(l, l.price * l.count >= 0 && l.count <= 10)"}}
+	for _, c := range []struct {
+		name  string
+		rules []Rule
+	}{{"none", nil}, {"ten", tenRules}, {"loop", loop}} {
+		b.Run(c.name, func(b *testing.B) {
+			contract := ruled(b, invoiceSchema, c.rules...)
+			b.ReportAllocs()
+			for b.Loop() {
+				if v := contract.Judge(text); !v.Valid() || v.Rules.Held != len(c.rules) {
+					b.Fatal(v)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkMend judges 1 KiB that unwrap, or syntax, has to mend.
+func BenchmarkMend(b *testing.B) {
+	text := string(invoice(1 << 10))
+	for name, wrapped := range map[string]string{"unwrap": "```json\n" + text + "\n```", "syntax": text[:len(text)-1] + ",}"} {
+		b.Run(name, func(b *testing.B) {
+			c := mustCompile(b, Spec{Mode: "json_schema", Schema: json.RawMessage(invoiceSchema), Local: name})
+			b.ReportAllocs()
+			for b.Loop() {
+				if v := c.Judge([]byte(wrapped)); !v.Valid() || v.Mended != name {
+					b.Fatal(v)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkChanged compares 50 KiB with a copy in which one allowed place and one other differ.
 func BenchmarkChanged(b *testing.B) {
 	c := schemaContract(b, invoiceSchema)

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"sync"
 )
 
@@ -37,7 +38,7 @@ func newCache(entries, bytes int) *cache {
 
 // get returns the contract of spec, compiling it if it is not held. Errors are held like contracts.
 func (c *cache) get(spec Spec) (*Contract, error) {
-	head := fmt.Sprintf("%s\x00%t\x00%d\x00%s\x00", spec.Mode, spec.LastWins, spec.MaxBytes, spec.Local)
+	head := fmt.Sprintf("%s\x00%t\x00%d\x00%s\x00%s\x00", spec.Mode, spec.LastWins, spec.MaxBytes, spec.Local, rulesKey(spec.Rules))
 	key := sha256.Sum256(append([]byte(head), spec.Schema...))
 	return c.entry(key, spec).make()
 }
@@ -50,13 +51,44 @@ func (c *cache) entry(key [sha256.Size]byte, spec Spec) *entry {
 		return at.Value.(*entry)
 	}
 	spec.Schema = append([]byte(nil), spec.Schema...)
-	e := &entry{key: key, size: len(spec.Schema), make: sync.OnceValues(func() (*Contract, error) { return build(spec) })}
+	e := &entry{key: key, size: len(spec.Schema) + len(spec.Rules)*ruleSize, make: sync.OnceValues(func() (*Contract, error) { return build(spec) })}
 	c.byKey[key] = c.order.PushFront(e)
 	c.held += e.size
 	for c.order.Len() > 1 && (c.order.Len() > c.entries || c.held > c.bytes) {
 		c.drop(c.order.Back())
 	}
 	return e
+}
+
+// ruleSize is what a compiled rule is counted as, in bytes.
+const ruleSize = 16 << 10
+
+// rulesKey differs for rules that differ in anything.
+func rulesKey(rules []Rule) string {
+	var b strings.Builder
+	for _, r := range rules {
+		fmt.Fprintf(&b, "%q %q %q %q", r.CEL, r.Field, r.Message, r.Fields)
+		writeBounds(&b, r.Bounds)
+		for i, list := range [][]Clause{r.If, r.Then} {
+			for _, c := range list {
+				fmt.Fprintf(&b, " %d %q", i, c.Field)
+				writeBounds(&b, c.Bounds)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func writeBounds(w *strings.Builder, b Bounds) {
+	fmt.Fprintf(w, " %t %q %q %q %q %q %q %q", b.Equals == nil, b.Equals, b.Values, b.Min, b.Max, b.ExclusiveMin, b.ExclusiveMax, b.Pattern)
+	for _, n := range []*int{b.MinLength, b.MaxLength, b.MinItems, b.MaxItems} {
+		if n == nil {
+			w.WriteString(" -")
+		} else {
+			fmt.Fprintf(w, " %d", *n)
+		}
+	}
 }
 
 func (c *cache) drop(at *list.Element) {

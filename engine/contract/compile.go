@@ -21,6 +21,7 @@ type Contract struct {
 	maxBytes int
 	local    string  // one of the Local constants
 	schema   *schema // nil unless the mode is json_schema
+	rules    *rules  // nil without rules
 }
 
 // CompileError says where a contract or its schema is unusable, and what to do.
@@ -74,6 +75,9 @@ func checkSpec(spec Spec) error {
 	if err := checkLocal(spec); err != nil {
 		return err
 	}
+	if len(spec.Rules) > 0 && (spec.Mode == schemas.ModeNone || spec.Mode == schemas.ModeBasic) {
+		return &CompileError{Reason: "mode " + spec.Mode + " takes any text, so a rule has no fields; remove the rules or use mode json_schema"}
+	}
 	if spec.MaxBytes < 0 {
 		return &CompileError{Reason: "the size bound of a candidate is negative; use 0 for the default"}
 	}
@@ -100,12 +104,16 @@ func build(spec Spec) (*Contract, error) {
 	if c.maxBytes == 0 {
 		c.maxBytes = DefaultMaxBytes
 	}
-	if spec.Mode != schemas.ModeJSONSchema {
-		return c, nil
-	}
 	var err error
-	c.schema, err = newSchema(spec.Schema)
-	return c, err
+	if spec.Mode == schemas.ModeJSONSchema {
+		if c.schema, err = newSchema(spec.Schema); err != nil {
+			return nil, err
+		}
+	}
+	if c.rules, err = newRules(spec.Rules, c.schema); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Mode returns the contract's mode, one of the schemas.Mode constants.

@@ -24,10 +24,13 @@ func (s *schema) findings(leaves []leaf, value []byte) (list []Finding, omitted 
 	for _, l := range leaves {
 		list = append(list, s.finding(l, root, value))
 	}
-	slices.SortStableFunc(list, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Keyword, b.Keyword), cmp.Compare(a.Key, b.Key))
-	})
+	slices.SortStableFunc(list, byPlace)
 	return list, omitted
+}
+
+// byPlace orders findings by pointer, keyword and key.
+func byPlace(a, b Finding) int {
+	return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Keyword, b.Keyword), cmp.Compare(a.Key, b.Key))
 }
 
 func compareLeaves(a, b leaf) int {

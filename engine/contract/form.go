@@ -3,6 +3,7 @@ package contract
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,15 +95,26 @@ func (s *schema) example(address string, form json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// fits reports whether a value satisfies the compiled sub-schema at address.
-func (s *schema) fits(address string, value []byte) bool {
+// fits reports whether a value satisfies the compiled sub-schema at address; refuses, whether it certainly does not.
+// Between them stands a value that takes too much work.
+func (s *schema) fits(address string, value []byte) bool { return s.tryAt(address, value) == nil }
+
+func (s *schema) refuses(address string, value []byte) bool {
+	_, invalid := errors.AsType[*jsonschema.ValidationError](s.tryAt(address, value))
+	return invalid
+}
+
+func (s *schema) tryAt(address string, value []byte) error {
 	j, err := s.borrow()
 	if err != nil {
-		return false
+		return err
 	}
 	defer s.judges.Put(j)
 	at := slices.IndexFunc(j.parts, func(p *jsonschema.Schema) bool { return p.Location == address })
-	return at >= 0 && j.try(j.parts[at], value) == nil
+	if at < 0 {
+		return errors.New("there is no sub-schema at " + address)
+	}
+	return j.try(j.parts[at], value)
 }
 
 // formAt returns the form of the value that a fault asks for: of the missing key, nothing for a key that must go, else

@@ -55,15 +55,20 @@ func (c *Contract) judgeJSON(text []byte) Verdict {
 	return Verdict{Class: o.fault.class, Findings: []Finding{finding}, CutOff: o.cut}
 }
 
-func (c *Contract) scan(text []byte) scanned { return scan(text, c.schema != nil, c.lastWins) }
+func (c *Contract) scan(text []byte) scanned {
+	return scan(text, c.schema != nil || c.rules != nil, c.lastWins)
+}
 
-// judgeValue judges a text that the scan accepts.
+// judgeValue judges a text that the scan accepts: by the schema, then by the rules, which run beside its findings.
 func (c *Contract) judgeValue(text []byte, o scanned) Verdict {
 	v := Verdict{Class: OK, Value: o.raw(text)}
-	if c.schema == nil {
-		return v
+	if c.schema != nil {
+		v = c.schema.judge(v, o)
 	}
-	return c.schema.judge(v, o)
+	if c.rules != nil && v.Err == nil {
+		v = c.rules.judge(v, o.value, c.names())
+	}
+	return v
 }
 
 // names returns the keys that the schema names; not nil, so that everything else is masked.

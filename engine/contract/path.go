@@ -77,11 +77,13 @@ func pointer(tokens []string) string {
 const maxExcerpt = 120
 
 // excerpt cuts s at a character boundary.
-func excerpt(s string) string {
-	if len(s) <= maxExcerpt {
+func excerpt(s string) string { return excerptOf(s, maxExcerpt) }
+
+func excerptOf(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	cut := maxExcerpt
+	cut := most
 	for cut > 0 && !utf8.RuneStart(s[cut]) {
 		cut--
 	}
