@@ -12,19 +12,37 @@ var anthropicWire = wire{name: "anthropic", base: "/v1", path: "/v1/messages", s
 	answer: anthropicAnswer, fault: anthropicFault,
 	words: map[string]string{"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}}
 
-// anthropicRequest adds the system prompt, which stands beside the messages, and the tool that the request forces.
-func anthropicRequest(path string, body provider.Value) (*request, error) {
-	req, err := chatRequest(path, body)
-	if err != nil {
-		return nil, err
+// anthropicRequest adds the system prompt, which stands beside the messages, and the tool that the request forces. Turns of
+// one role that follow each other come as one, a block each: they are taken apart again, so that a correction that follows
+// the first user message does not begin another conversation.
+func anthropicRequest(_ string, body provider.Value) (*request, error) {
+	req, ok := &request{}, false
+	if req.model, ok = body.Get("model").Text(); !ok {
+		return nil, errNoModel
 	}
 	if system := contentText(body.Get("system")); system != "" {
-		req.messages = append([]message{{role: schemas.RoleSystem, text: system}}, req.messages...)
+		req.messages = append(req.messages, message{role: schemas.RoleSystem, text: system})
+	}
+	for m := range body.Get("messages").Elements() {
+		role, _ := m.Get("role").Text()
+		req.messages = append(req.messages, turnBlocks(role, m.Get("content"))...)
 	}
 	if kind := body.Get("tool_choice").Get("type"); kind.Is("tool") {
 		req.tool, _ = body.Get("tool_choice").Get("name").Text()
 	}
 	return req, nil
+}
+
+func turnBlocks(role string, content provider.Value) []message {
+	if content.Kind() != provider.Array {
+		return []message{{role: role, text: contentText(content)}}
+	}
+	var out []message
+	for block := range content.Elements() {
+		text, _ := block.Get("text").Text()
+		out = append(out, message{role: role, text: text})
+	}
+	return out
 }
 
 func anthropicAnswer(e *provider.Encoder, a *answer) {

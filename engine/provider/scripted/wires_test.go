@@ -179,3 +179,22 @@ rules:
 		t.Errorf("stats %+v", stats)
 	}
 }
+
+// TestACorrectionBesideTheFirstMessageGoesOn: an answer that was cut is asked for anew by a second user message and no
+// assistant turn. Anthropic's wire makes one turn of the two, which is the same conversation all the same.
+func TestACorrectionBesideTheFirstMessageGoesOn(t *testing.T) {
+	every(t, "default: {replies: [{text: first}, {echo: true}, {echo: true}]}", func(t *testing.T, s *scripted.Server, client *provider.Client, ep *provider.Endpoint) {
+		r := request()
+		for _, want := range []string{"first", "again", "once more"} {
+			if want != "first" {
+				r.Messages = append(slices.Clone(request().Messages), schemas.Message{Role: "user", Content: want})
+			}
+			if resp, err := client.Do(t.Context(), ep, r); err != nil || resp.Text != want {
+				t.Errorf("got %+v, %v, want %q", resp, err, want)
+			}
+		}
+		if n := s.Stats().Conversations; n != 1 {
+			t.Errorf("%d conversations", n)
+		}
+	})
+}
