@@ -61,7 +61,7 @@ func newBed() (_ *bed, err error) {
 	return b, err
 }
 
-// start starts a process whose first line is its address.
+// start starts a process whose first line ends with its address: the mock's names the openai dialect before it.
 func (b *bed) start(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = os.Stderr
@@ -74,7 +74,11 @@ func (b *bed) start(name string, args ...string) (string, error) {
 	}
 	b.others = append(b.others, cmd)
 	line, err := bufio.NewReader(pipe).ReadString('\n')
-	return strings.TrimSpace(line), err
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return "", errors.Join(fmt.Errorf("%s told no address", filepath.Base(name)), err)
+	}
+	return words[len(words)-1], nil
 }
 
 func (b *bed) close() {
