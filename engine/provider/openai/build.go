@@ -1,7 +1,10 @@
 package openai
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"unicode/utf8"
 
 	"emend/engine/provider"
 	"emend/schemas"
@@ -21,7 +24,7 @@ func (d *Dialect) Build(ep *provider.Endpoint, r *provider.Request) (*provider.W
 	writeSettings(&e, ep, r.Settings)
 	if field := ep.Word(optSession); r.Session != "" && field != "none" {
 		e.Key(field)
-		e.String(r.Session)
+		e.String(session(field, r.Session))
 	}
 	if r.Schema != nil {
 		if err := d.writeSchema(&e, ep, r.Schema); err != nil {
@@ -35,6 +38,18 @@ func (d *Dialect) Build(ep *provider.Endpoint, r *provider.Request) (*provider.W
 	e.Bool(false)
 	e.Close('}')
 	return &provider.Wire{Path: "/chat/completions", Body: e.Bytes(), Asked: provider.Asked{Native: r.Schema != nil}}, nil
+}
+
+// sessionLimit is how many characters OpenAI takes in prompt_cache_key and in safety_identifier; it answers 400 to more.
+const sessionLimit = 64
+
+// session is a session id as a field takes it: one that is too long goes out as its SHA-256, which is as steady.
+func session(field, id string) string {
+	if field != "prompt_cache_key" && field != "safety_identifier" || utf8.RuneCountInString(id) <= sessionLimit {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:])
 }
 
 func writeMessages(e *provider.Encoder, ep *provider.Endpoint, messages []schemas.Message) {

@@ -96,6 +96,27 @@ func TestBuildOptions(t *testing.T) {
 	}
 }
 
+// TestALongSessionFitsItsField: a session id may have 256 bytes, OpenAI's own two fields take 64 characters.
+func TestALongSessionFitsItsField(t *testing.T) {
+	long := strings.Repeat("s", 65)
+	const digest = "375a1f00946e079bda6820d494cf811c15f49604a484ae79e224398ef4db54c3"
+	for field, ids := range map[string]map[string]string{
+		"prompt_cache_key":  {strings.Repeat("é", 64): strings.Repeat("é", 64), long: digest},
+		"safety_identifier": {long: digest},
+		"session_id":        {long: long},
+		"user":              {long: long},
+	} {
+		for id, want := range ids {
+			r := ask("q")
+			r.Session = id
+			got, err := build(map[string]any{"session": field}, r)
+			if err != nil || !strings.Contains(got, `"`+field+`":"`+want+`"`) {
+				t.Errorf("%s of %d bytes: got %s, %v", field, len(id), got, err)
+			}
+		}
+	}
+}
+
 func TestBuildRefuses(t *testing.T) {
 	user := []schemas.Message{{Role: "user", Content: "q"}}
 	cases := map[string]*provider.Request{
