@@ -77,6 +77,10 @@ func (p *pulls) reserved() int {
 
 // ask shares free places among the busy queues and listens at the idle ones. Where there are several queues only those
 // pulls wait that hold no place: a place held open at an empty queue would be lost to the others.
+//
+// A queue has one pull open at a time. The server deals its messages out among all that are open, and a message does not
+// say which it is for: with two of them one would be taken for full that is not, and the other hold its places, and keep
+// its queue from being listened at, until it is given up.
 func (p *pulls) ask(free int, now time.Time) {
 	if p.refused {
 		p.refused, p.rest = false, now.Add(pullRest)
@@ -86,7 +90,7 @@ func (p *pulls) ask(free int, now time.Time) {
 	}
 	alone := len(p.queues) == 1
 	for q, n := range share(p.queues, free) {
-		if p.send(q, pull{left: n}, alone, now) != nil {
+		if q.wanted == 0 && p.send(q, pull{left: n}, alone, now) != nil {
 			return // not connected: the next turn of the pool tries again
 		}
 	}
@@ -177,22 +181,18 @@ func (p *pulls) ofDurable(m *nats.Msg) *queue {
 	return nil
 }
 
-// take gives one reserved place of the queue to a message: the oldest open pull's.
+// take gives one reserved place of the queue to a message. One that no open pull expects was asked for by a pull that is
+// given up.
 func (p *pulls) take(q *queue) {
-	var oldest *pull
-	var id string
-	for k, o := range p.open {
-		if o.queue == q && (oldest == nil || o.ends.Before(oldest.ends)) {
-			oldest, id = o, k
-		}
-	}
-	if oldest == nil {
-		return
-	}
 	q.idle = false
-	q.wanted--
-	if oldest.left--; oldest.left == 0 {
-		delete(p.open, id)
+	for id, o := range p.open {
+		if o.queue != q {
+			continue
+		}
+		q.wanted--
+		if o.left--; o.left == 0 {
+			delete(p.open, id)
+		}
 	}
 }
 

@@ -138,6 +138,32 @@ func TestIdleQueuesKeepOnePullEach(t *testing.T) {
 	}
 }
 
+// TestOnePullAQueue: what comes cannot be told apart, so a second pull waits until the first has ended, and then asks for
+// all that became free meanwhile; the share of a queue that has one open is not given to another.
+func TestOnePullAQueue(t *testing.T) {
+	a, b := busy("a", 1), busy("b", 1)
+	p := asked(t, a, b)
+	p.ask(4, now)
+	p.received(arrives(a))
+	if p.ask(3, now); a.wanted != 1 || b.wanted != 2 || len(p.open) != 2 {
+		t.Errorf("wanted %d and %d, %d pulls", a.wanted, b.wanted, len(p.open))
+	}
+	p.received(arrives(a))
+	a.running = 0
+	p.ask(6-p.reserved(), now)
+	if a.wanted < 2 || b.wanted != 2 || len(p.open) != 2 {
+		t.Errorf("after the first was full: wanted %d and %d, %d pulls", a.wanted, b.wanted, len(p.open))
+	}
+	for id, o := range p.open {
+		if o.queue == a {
+			p.received(status(id, "404", "No Messages"))
+		}
+	}
+	if p.ask(4, now); a.wanted != 1 || !a.idle {
+		t.Errorf("an empty queue is listened at by one pull: %+v", a)
+	}
+}
+
 func TestStatus(t *testing.T) {
 	for _, c := range []struct {
 		code, description string
@@ -246,6 +272,9 @@ func consistent(t *rapid.T, p *pulls) {
 	for id, o := range p.open {
 		if o.left <= 0 || strings.Contains(id, ".") {
 			t.Fatalf("pull %s is open for %d", id, o.left)
+		}
+		if left[o.queue] > 0 {
+			t.Fatalf("queue %s has two pulls open", o.queue.name)
 		}
 		left[o.queue] += o.left
 	}
