@@ -26,9 +26,12 @@ import (
 // patience bounds every wait of these tests.
 const patience = 30 * time.Second
 
-// TestMain fails when a goroutine of Emend survives the tests.
+// TestMain fails when a goroutine of Emend survives the tests, and removes the program that they built.
 func TestMain(m *testing.M) {
 	code := m.Run()
+	if programDir != "" {
+		_ = os.RemoveAll(programDir)
+	}
 	if left := survivors(10 * time.Second); left != "" && code == 0 {
 		fmt.Fprintln(os.Stderr, "goroutines survive:\n"+left)
 		code = 1

@@ -35,6 +35,11 @@ rules:
     replies:
       - {text: '{"score": "HOLD"}'}
       - {json: {score: 1}}
+  - match: {contains: STUCK-IN-SECOND}
+    replies:
+      - {text: '{"score": "one"}', usage: {input: 10, output: 5}}
+      - {text: '{"score": "HOLD"}', usage: {input: 10, output: 5}}
+      - {json: {score: 1}, usage: {input: 10, output: 5}}
   - match: {contains: BIG-NUMBER}
     replies: [{text: '1e1000001'}]
   - match: {contains: BAD-REQUEST}
@@ -61,6 +66,10 @@ type mock struct {
 	mu            sync.Mutex
 	released      chan struct{}
 	keys          sync.Map
+	// under counts the calls that came and are not answered yet, by their Authorization; most is how many there ever were
+	// at once.
+	under map[string]int
+	most  int
 }
 
 func newMock(t *testing.T) *mock {
@@ -70,7 +79,7 @@ func newMock(t *testing.T) *mock {
 		t.Fatal(err)
 	}
 	m := &mock{scripted: s.Handler(), arrived: make(chan string, 1024), left: make(chan string, 1024), released: make(chan struct{}),
-		answers: map[string]string{}}
+		answers: map[string]string{}, under: map[string]int{}}
 	m.http = httptest.NewServer(m)
 	t.Cleanup(func() { m.release(); m.http.Close() })
 	return m
@@ -84,6 +93,7 @@ func (m *mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	m.calls.Add(1)
 	m.keys.Store(r.Header.Get("Authorization"), true)
+	defer m.enter(r.Header.Get("Authorization"))()
 	if status := m.fault.Load(); status != 0 {
 		maps.Copy(w.Header(), m.headers)
 		w.Header().Set("Content-Type", "application/json")
@@ -132,6 +142,37 @@ func (m *mock) held(r *http.Request, body string) bool {
 		m.left <- body
 		return false
 	}
+}
+
+// enter counts a call until the function that it returns is called.
+func (m *mock) enter(key string) (leave func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.under[key]++
+	all := 0
+	for _, n := range m.under {
+		all += n
+	}
+	m.most = max(m.most, all)
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.under[key]--
+	}
+}
+
+// open is the number of calls with an Authorization that are not answered yet.
+func (m *mock) open(key string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.under[key]
+}
+
+// hold makes the marked calls to come wait again, after a release.
+func (m *mock) hold() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.released = make(chan struct{})
 }
 
 // release lets all held calls, and those to come, through.
