@@ -30,8 +30,9 @@ type handler struct {
 	saved       *saved
 	engine      *engine.Engine
 	plan        *run.Plan
-	// carried is the saved state that whoever takes the run up next goes on from, and bills; nil for none.
-	carried *run.State
+	// checkpoints are the states that were stored for the run, the found one first: whoever takes it up next goes on from the
+	// last and bills it; whoever ends it without a call bills the one that it saw.
+	checkpoints []run.State
 	// answersBefore is how many runs the backend had answered here when this one started.
 	answersBefore uint64
 }
@@ -67,7 +68,10 @@ func (h *handler) decide(ctx context.Context) {
 		h.handBack(ctx, HandBack{Delay: ledgerRetry, Cause: "ledger"})
 		return
 	}
-	h.saved, h.carried = entry, where.State
+	h.saved = entry
+	if where.State != nil {
+		h.checkpoints = []run.State{*where.State}
+	}
 	h.saved.By = fmt.Sprintf("%s/%d", h.w.id, h.d.count)
 	facts := Delivery{Seq: h.d.seq, Fingerprint: h.fingerprint, Published: h.d.published, Starts: entry.Starts}
 	if !TooManyStarts(entry.Starts, h.w.limits()) {
@@ -262,7 +266,7 @@ func (h *handler) save(ctx context.Context, s run.State) error {
 	err := h.w.ledger.save(ctx, h.key, h.saved)
 	switch {
 	case err == nil:
-		h.carried = &s
+		h.checkpoints = append(h.checkpoints, s)
 	case errors.Is(err, nats.ErrMaxPayload):
 		h.log().Warn().Msg("the state of the run is larger than max_payload; it goes on without a checkpoint")
 		return nil
@@ -284,7 +288,8 @@ func (h *handler) slim(s *run.State) *run.State {
 
 // lost ends a delivery that is no longer ours: no nak, no term, no ack; what was spent is told.
 func (h *handler) lost(err error, s run.State) {
-	h.superseded(s)
+	r, _, _ := h.w.ledger.Result(h.w.base, h.key) // without an answer the last checkpoint is taken to be billed
+	h.superseded(s, r)
 	h.log().Warn().Err(err).Msg("the run is left to another worker")
 }
 

@@ -115,8 +115,8 @@ func (h *handler) mine(r *schemas.Result) bool {
 // overtaken ends a delivery whose run somebody else settled: what was spent here is told, and the stored result is what
 // the requester gets.
 func (h *handler) overtaken(ctx context.Context, s run.State) bool {
-	h.superseded(s)
 	r, _, err := h.w.ledger.Result(ctx, h.key)
+	h.superseded(s, r)
 	if err != nil || r == nil {
 		return false
 	}
@@ -124,14 +124,34 @@ func (h *handler) overtaken(ctx context.Context, s run.State) bool {
 	return true
 }
 
-// superseded publishes what an execution spent that nobody else tells: its result is not the stored one, and what was
-// saved on the way is in the totals of whoever went on from there.
-func (h *handler) superseded(s run.State) {
-	totals := engine.Totals(run.Result{State: spent(s, h.carried)})
+// superseded publishes what an execution spent that nobody else tells: its result is not the stored one, which has what was
+// saved on the way in its own totals. r is the stored result, nil where there is none yet.
+func (h *handler) superseded(s run.State, r *schemas.Result) {
+	totals := engine.Totals(run.Result{State: spent(s, billed(h.checkpoints, r))})
 	if totals.Counts.Calls+totals.Counts.ValidatorCalls == 0 {
 		return
 	}
 	h.events.send(schemas.Event{Kind: schemas.EventSuperseded, Totals: &totals, Backend: h.backend})
+}
+
+// billed is the checkpoint whose calls are in the totals of a stored result. One that was settled without an execution, such as
+// a cancel, has exactly those of the state that it saw, which may be an older one than the last; one that was executed went
+// on from the last.
+func billed(checkpoints []run.State, r *schemas.Result) *run.State {
+	if r != nil && (r.Status == schemas.StatusCancelled || r.Status == schemas.StatusExpired || r.Status == schemas.StatusFailed) {
+		for i := range checkpoints {
+			if c := checkpoints[i].Counts; c.Calls == r.Counts.Calls && c.ValidatorCalls == r.Counts.ValidatorCalls {
+				return &checkpoints[i]
+			}
+		}
+		if r.Counts.Calls+r.Counts.ValidatorCalls == 0 {
+			return nil
+		}
+	}
+	if len(checkpoints) == 0 {
+		return nil
+	}
+	return &checkpoints[len(checkpoints)-1]
 }
 
 // finish: the reply of what is stored, the finished event, the ack.
