@@ -3,6 +3,7 @@ package contract
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -66,7 +67,32 @@ func TestRulesAreChecked(t *testing.T) {
 		{Rule{If: []Clause{{Field: "any.a[*]", Bounds: Bounds{Min: "1"}}}, Then: []Clause{{Field: "l[*].p", Bounds: Bounds{Min: "1"}}}},
 			"the items of both any.a[*] and l[*]"},
 		{bounded("any.whatever[3].x", Bounds{Min: "1"}), ""},
+	} {
+		checkRefusal(t, c.rule, c.want)
+	}
+}
 
+// checkRefusal compiles a rule as the second of two.
+func checkRefusal(t *testing.T, rule Rule, want string) {
+	t.Helper()
+	_, err := Compile(Spec{Mode: "json_schema", Schema: json.RawMessage(ruleSchema), Rules: []Rule{bounded("n", Bounds{Min: "0"}), rule}})
+	if want == "" {
+		if err != nil {
+			t.Errorf("%+v: %v", rule, err)
+		}
+		return
+	}
+	refused, ok := errors.AsType[*CompileError](err)
+	if !ok || refused.Rule != 2 || !strings.Contains(refused.Reason, want) || !strings.HasPrefix(err.Error(), "contract: rule 2: ") {
+		t.Errorf("%.200s: %v, want %s", rule.CEL+rule.Field, err, want)
+	}
+}
+
+func TestExpressionsAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		rule Rule
+		want string
+	}{
 		{Rule{CEL: `n >`}, "Syntax error"},
 		{Rule{CEL: `nn > 1.0`}, "field nn: the schema does not know this field; did you mean n?"},
 		{Rule{CEL: `output.nn > 1`}, "field nn: the schema does not know this field; did you mean n?"},
@@ -94,16 +120,18 @@ func TestRulesAreChecked(t *testing.T) {
 		{Rule{CEL: strings.Repeat("b && ", maxExpression/5) + "b"}, "size exceeds limit"},
 		{Rule{CEL: strings.Repeat("(", 2000) + "b" + strings.Repeat(")", 2000)}, "recursion limit"},
 	} {
-		_, err := Compile(Spec{Mode: "json_schema", Schema: json.RawMessage(ruleSchema), Rules: []Rule{bounded("n", Bounds{Min: "0"}), c.rule}})
-		if c.want == "" {
-			if err != nil {
-				t.Errorf("%+v: %v", c.rule, err)
-			}
-			continue
-		}
-		refused, ok := errors.AsType[*CompileError](err)
-		if !ok || refused.Rule != 2 || !strings.Contains(refused.Reason, c.want) || !strings.HasPrefix(err.Error(), "contract: rule 2: ") {
-			t.Errorf("%.200s: %v, want %s", c.rule.CEL+c.rule.Field, err, c.want)
+		checkRefusal(t, c.rule, c.want)
+	}
+}
+
+// TestCostFollowsTheSchema: lists that the schema bounds may be nested deeper.
+func TestCostFollowsTheSchema(t *testing.T) {
+	const triple = `l.all(a, l.all(b, l.all(c, a + b + c > 0)))`
+	for most, want := range map[int]bool{10: true, 1000: false} {
+		schema := fmt.Sprintf(`{"properties":{"l":{"type":"array","maxItems":%d,"items":{"type":"number"}}}}`, most)
+		_, err := Compile(Spec{Mode: "json_schema", Schema: json.RawMessage(schema), Rules: []Rule{{CEL: triple}}})
+		if (err == nil) != want {
+			t.Errorf("%d items: %v", most, err)
 		}
 	}
 }

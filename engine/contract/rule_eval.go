@@ -1,0 +1,79 @@
+package contract
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/google/cel-go/common/types"
+)
+
+// expression judges a rule that has one.
+func (run *ruleRun) expression(r *compiledRule) (outcome, error) {
+	e := r.program
+	missing := false
+	for _, f := range e.required {
+		state := run.readable(f, f.path, run.value, nil)
+		if state == mistypedField || state == missingField && f.path.wild() == 0 {
+			return skipped, nil
+		}
+		missing = missing || state == missingField
+	}
+	out, details, err := e.program.Eval(variables{run.value, e.integers})
+	if cost := details.ActualCost(); cost != nil {
+		run.cost += *cost
+	}
+	switch {
+	case err != nil && (missing || run.faulty):
+		return skipped, nil // what the schema says comes first, or an item lacks what is read of it
+	case err != nil:
+		return failed, fmt.Errorf("%w; guard the expression, for example with has() or by comparing with zero", err)
+	case run.cost > maxVerdictCost:
+		return failed, ErrBudget
+	case out == types.True:
+		return held, nil
+	}
+	run.add(r, nil, nil)
+	return failed, nil
+}
+
+// readability is whether a field can be read.
+type readability int
+
+const (
+	readable readability = iota
+	missingField
+	mistypedField
+)
+
+// readable follows a path in v; where it has [*], the worst of the items counts. before leads to v.
+func (run *ruleRun) readable(f field, path fieldPath, v any, before fieldPath) readability {
+	run.meter.charge(1)
+	n := slices.IndexFunc(path, func(t token) bool { return t.every })
+	if n < 0 {
+		found, ok := path.find(v)
+		switch {
+		case !ok:
+			return missingField
+		case kindOf(found)&f.kinds == 0 || run.types != nil && run.underType(slices.Concat(before, path)):
+			return mistypedField
+		}
+		return readable
+	}
+	found, ok := path[:n].find(v)
+	list, isList := found.([]any)
+	if !ok || !isList {
+		return missingField
+	}
+	worst := readable
+	for i, item := range list {
+		if run.types != nil {
+			here := slices.Concat(before, path[:n+1])
+			here[len(here)-1] = token{name: strconv.Itoa(i), index: true}
+			worst = max(worst, run.readable(f, path[n+1:], item, here))
+		} else {
+			worst = max(worst, run.readable(f, path[n+1:], item, nil))
+		}
+	}
+	return worst
+}
