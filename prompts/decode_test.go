@@ -88,7 +88,7 @@ func TestConfigProblems(t *testing.T) {
 		{
 			"bakends: {}\nlog: {}\nlog: {}\n<<: {}",
 			[]string{"emend.yaml:1: bakends: unknown field; did you mean backends?",
-				"emend.yaml:3: log: is given more than once", "emend.yaml:4: <<: unknown field; known are audit, backends, catalog_grace"},
+				"emend.yaml:3: log: is given more than once", "emend.yaml:4: <<: unknown field; known are ack_wait, audit, backends, catalog_grace"},
 		},
 		{
 			"pipelines: {}",
@@ -343,7 +343,7 @@ func TestDefaults(t *testing.T) {
 			Native:      "auto",
 			MaxBody:     16 << 20,
 		}},
-		QueueTTL: Duration(day), TransientRetries: &retries, DrainTimeout: 30 * oneSecond, CatalogGrace: 60 * oneSecond, MaxStarts: 3,
+		QueueTTL: Duration(day), TransientRetries: &retries, DrainTimeout: 30 * oneSecond, CatalogGrace: 60 * oneSecond, MaxStarts: 3, AckWait: 30 * oneSecond,
 		Log: Log{Level: "info", Format: "auto"},
 	}
 	if !reflect.DeepEqual(c, want) {

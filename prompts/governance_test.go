@@ -1,0 +1,258 @@
+package prompts
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"emend/engine/contract"
+	"emend/engine/run"
+	"emend/schemas"
+)
+
+// seed002 is the seed's skill, in its own words.
+const seed002 = `messages: [{user: Review the code.}]
+outputs:
+  verdict:
+    type: enum
+    values: [pass, fail]
+  confidence:
+    type: number
+    range: [0, 1]
+  reasoning:
+    type: string
+validation_rules:
+  - if: { verdict: "fail" }
+    then: { confidence: { max: 0.5 } }
+    message: "Failed verdict should have confidence <= 0.5"
+  - field: reasoning
+    min_length: 20
+    message: "Reasoning must be at least 20 characters"
+`
+
+const reviewed = minimal + "escalation: {sink: review}\n"
+
+func planOf(t *testing.T, config, prompt string) *run.Plan {
+	t.Helper()
+	s, err := LoadFS(folder{"emend.yaml": config, "prompts/x@1.yaml": prompt}.fs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Plan(schemas.Request{Prompt: "x@1"}, Origin{ID: "1", Queue: "default", Backend: "o"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestTheShortFormIsTheSameContract(t *testing.T) {
+	p := planOf(t, minimal, seed002)
+	want := `{"type":"object","properties":{"verdict":{"enum":["pass","fail"]},"confidence":{"type":"number","minimum":0,"maximum":1},` +
+		`"reasoning":{"type":"string"}},"required":["verdict","confidence","reasoning"]}`
+	if string(p.Output.Schema) != want || p.Output.Mode != schemas.ModeJSONSchema || p.Output.RepairAttempts != 2 || p.Output.OnExhausted != "escalate" || p.Sink != run.SinkNone {
+		t.Errorf("%+v\n%s", p.Output, p.Output.Schema)
+	}
+	if got := planOf(t, reviewed, seed002).Sink; got != run.SinkReview {
+		t.Errorf("sink %s", got)
+	}
+	if v := p.Contract.Judge([]byte(`{"verdict":"pass","confidence":1.5,"reasoning":"ok"}`)); len(v.Findings) != 2 || v.Class != contract.SchemaInvalid {
+		t.Errorf("%+v", v.Findings)
+	}
+	if v := p.Contract.Judge([]byte(`{"verdict":"fail","confidence":0.8,"reasoning":"long enough to be one of them"}`)); v.Class != contract.RuleFailed {
+		t.Errorf("class %s", v.Class)
+	}
+}
+
+func TestGovernanceIsTheSameNumber(t *testing.T) {
+	const head = "messages: [{user: hi}]\noutput: {mode: json"
+	for _, c := range []struct {
+		config, prompt string
+		attempts       int
+		exhausted      string
+	}{
+		{minimal, head + "}\noutput_governance: {}", 2, "escalate"},
+		{minimal, head + "}\noutput_governance: {max_retries: 1, escalate_on_failure: false}", 1, "return"},
+		{minimal, head + ", repair_attempts: 1}\noutput_governance: {max_retries: 1}", 1, "escalate"},
+		{minimal, head + ", repair_attempts: 1, on_exhausted: fail}\noutput_governance: {}", 1, "fail"},
+		{minimal + "output_governance: {max_retries: 3, escalate_on_failure: false}\n", seed002, 3, "return"},
+		{minimal + "output_governance: {max_retries: 3}\n", seed002 + "output_governance: {max_retries: 0}\n", 0, "escalate"},
+		{minimal + "output_governance: {max_retries: 3}\n", head + "}", 0, "return"},
+	} {
+		if o := planOf(t, c.config, c.prompt).Output; o.RepairAttempts != c.attempts || o.OnExhausted != c.exhausted {
+			t.Errorf("%s: %d, %s", c.prompt, o.RepairAttempts, o.OnExhausted)
+		}
+	}
+}
+
+func TestGovernanceProblems(t *testing.T) {
+	const head = "messages: [{user: hi}]\n"
+	for prompt, want := range map[string]string{
+		"output: {mode: json, repair_attempts: 1}\noutput_governance: {max_retries: 2}":            ":3: output_governance.max_retries: is 2, but output.repair_attempts is 1",
+		"output: {mode: json, on_exhausted: fail}\noutput_governance: {escalate_on_failure: true}": ":3: output_governance.escalate_on_failure: contradicts output.on_exhausted: fail",
+		"output: {mode: json, on_exhausted: escalate}":                                             ":2: output.on_exhausted: escalate reaches nobody",
+		"output: {mode: json}\noutput_governance: {escalate_on_failure: true}":                     "output.on_exhausted: escalate reaches nobody",
+		"output: {mode: json}\noutputs: {a: {type: string}}":                                       ":2: output.mode: stands beside outputs",
+		"outputs: {}":                                                                                            ":2: outputs: has 0 fields",
+		"outputs: {a: {type: strin}}":                                                                            ":2: outputs.a.type: must be one of enum",
+		"outputs: {a: {type: enum}}":                                                                             ":2: outputs.a: values belong to type enum",
+		"outputs: {a: {type: string, range: [0, 1]}}":                                                            ":2: outputs.a.range: belongs to type number",
+		"outputs: {a: {type: number, range: [0]}}":                                                               ":2: outputs.a.range: has 1 entries",
+		"output: {mode: basic, repair: {local: unwrap}}":                                                         ":2: output.repair: has no effect in mode basic",
+		"output: {mode: json}\nchecks: [{message: x}]":                                                           ":3: checks[0]: needs one of rule",
+		"output: {mode: json}\nchecks: [{rule: 'true', field: a}]":                                               ":3: checks[0]: needs one of rule",
+		"output: {mode: json}\nchecks: [{field: a}]":                                                             ":3: checks[0]: needs bounds beside field",
+		"output: {mode: json}\nchecks: [{min: 1}]":                                                               ":3: checks[0]: needs one of rule",
+		"output: {mode: json}\nchecks: [{if: {a: 1}}]":                                                           ":3: checks[0]: if and then go together",
+		"output: {mode: json}\nchecks: [{if: {a: 1}, then: {b: null}}]":                                          ":3: checks[0].then.b: must give a value",
+		"output: {mode: json}\nchecks: [{field: a, min: '1'}]":                                                   ":3: checks[0].min: must be a number, not text",
+		"output: {mode: json}\nchecks: [{field: a, min: 1, retries: 1}]":                                         ":3: checks[0].retries: has no effect on a rule",
+		"output: {mode: json}\nchecks: [{judge: j, field: a}]":                                                   ":3: checks[0]: is a judge and a rule at once",
+		"output: {mode: json}\nchecks: [{judge: j@x}]":                                                           ":3: checks[0].judge: must be id or id@version",
+		"output: {mode: json}\nchecks: [{judge: nobody@1}]":                                                      ":3: checks[0].judge: there is no prompt",
+		"output: {mode: json}\nchecks: [{judge: x@1}]":                                                           ":3: checks[0].judge: x@1 cannot judge: it names no profile",
+		"output: {mode: json}\nvalidation_policy: {producer_structural_failure: warn_continue}":                  ":3: validation_policy.producer_structural_failure: must be one of fail_run, reject_output",
+		"output: {mode: json, on_exhausted: return}\nvalidation_policy: {producer_structural_failure: fail_run}": ":3: validation_policy.producer_structural_failure: is fail_run, but output.on_exhausted is return",
+		"output: {mode: json}\nretries: 11":                                                                      ":3: retries: is 11",
+		"output: {mode: json}\nvalidation_policy: {semantic_rejection: ~, unknown: 1}":                           ":3: validation_policy.unknown: unknown field",
+		"output: {mode: json}\nvalidation_policy: {semantic_rejection: warn}":                                    ":3: validation_policy.semantic_rejection: must be one of fail_run, reject_output",
+		"outputs: {a: {type: string}}\nvalidation_rules: [{field: b, min_length: 1}]":                            ":3: validation_rules[0]: rule 1: ",
+		"output: {mode: json_schema, schema: {properties: {a: {type: string}}}}\nchecks: [{rule: 'a > 1'}]":      ":3: checks[0]: rule 1: ",
+		"output: {mode: json_schema, schema: {properties: {a: {type: string}}}}\nchecks: [{rule: 'a ==', x: y}]": ":3: checks[0].x: unknown field",
+		"output: {mode: json_schema, schema: {properties: {a: {type: string, examples: [1]}}}}":                  ":2: output.schema: schema at properties.a, keyword examples",
+		"output: {mode: json}\nchecks: [{judge: x@1, retries: 11}]":                                              ":3: checks[0].retries: is 11",
+		"output: {mode: json_schema, schema: {}}\nchecks: [{field: a, values: []}]":                              ":3: checks[0].values: has 0 entries",
+		"output: {mode: none}\nchecks: [{field: a, min: 1}]":                                                     "rule",
+	} {
+		_, err := loadPrompt(head + prompt)
+		if got := problemsOf(t, err); !slices.ContainsFunc(got, func(p string) bool { return strings.Contains(p, want) }) {
+			t.Errorf("%s\n got %v\nwant %s", prompt, got, want)
+		}
+	}
+}
+
+func judgedFolder(judge, checks string) folder {
+	return folder{"emend.yaml": minimal, "prompts/x@1.yaml": "messages: [{user: 'Total?'}]\noutput: {mode: json}\n" + checks, "prompts/judge@2.yaml": judge}
+}
+
+const goodJudge = "profile: p\ninputs: {candidate: {}, findings: {default: []}, style: {default: strict}}\n" +
+	"messages: [{system: 'Be {{ .style }}.'}, {user: '{{ .candidate }} {{ .findings }}'}]\n"
+
+func TestAJudgeIsPlannedOnACandidate(t *testing.T) {
+	s, err := LoadFS(judgedFolder(goodJudge, "checks: [{judge: judge, retries: 1}, {field: a, min: 1}]\nvalidation_policy: {validator_failure: fail_run}").fs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Plan(schemas.Request{Prompt: "x@1"}, Origin{ID: "1", Queue: "default", Backend: "o"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Validators) != 1 || p.Validators[0].Name != "judge@2" || p.Validators[0].Retries != 1 || p.Policy.ValidatorFailure != run.PolicyFailRun || p.MaxValidatorCalls() != 6 {
+		t.Fatalf("%+v %+v", p.Validators, p.Policy)
+	}
+	j, err := p.Validators[0].Plan(run.Question{Candidate: `{"a":"{{ .x }}"}`, Findings: []contract.Finding{{Pointer: "/a", Keyword: "type", Message: "m"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.Messages[0].Content != "Be strict." || !strings.HasPrefix(j.Messages[1].Content, `{"a":"{{ .x }}"} [{"pointer":"/a"`) || len(j.Messages) != 3 {
+		t.Errorf("%+v", j.Messages)
+	}
+	for text, valid := range map[string]bool{`{"decision":"approve","reasons":[]}`: true, `{"decision":"perhaps","reasons":[]}`: false, `approve`: false} {
+		if j.Contract.Judge([]byte(text)).Valid() != valid {
+			t.Errorf("%s: valid is not %v", text, valid)
+		}
+	}
+	own := schemas.Request{Prompt: "x@1", Output: &schemas.Output{Mode: schemas.ModeJSON}}
+	if p, err := s.Plan(own, Origin{ID: "1", Queue: "default", Backend: "o"}); err != nil || len(p.Validators) != 0 || !slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, "checks") }) {
+		t.Errorf("a request's own contract: %v, %+v", err, p.Warnings)
+	}
+}
+
+func TestUnfitJudges(t *testing.T) {
+	const head = "profile: p\ninputs: {candidate: {}}\nmessages: [{user: '{{ .candidate }}'}]\n"
+	for judge, want := range map[string]string{
+		strings.Replace(head, "profile: p\n", "", 1):                                "names no profile of its own",
+		head + "output: {mode: json}":                                               "has an output contract",
+		head + "outputs: {a: {type: string}}":                                       "has an output contract",
+		"profile: p\nmessages: [{user: hi}]":                                        "declares no input named candidate",
+		strings.Replace(head, "candidate: {}", "candidate: {}, other: {}", 1) + "#": "its input other is given by nobody",
+	} {
+		_, err := LoadFS(judgedFolder(judge, "checks: [{judge: judge@2}]").fs())
+		if got := problemsOf(t, err); len(got) == 0 || !strings.Contains(got[0], "checks[0].judge: judge@2 cannot judge: ") || !strings.Contains(strings.Join(got, "\n"), want) {
+			t.Errorf("%s: %v", judge, got)
+		}
+	}
+}
+
+func TestARequestsRepairWords(t *testing.T) {
+	s, err := LoadFS(folder{"emend.yaml": minimal, "prompts/x@1.yaml": "messages: [{user: hi}]"}.fs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for raw, want := range map[string]string{
+		`{"mode":"json","repair":{"style":"targeted","local":"unwrap","max_targets":3}}`: "",
+		`{"mode":"json","repair":{"style":"loud"}}`:                                      "output.repair.style: must be one of",
+		`{"mode":"json","repair":{"max_targets":9}}`:                                     "output.repair.max_targets: is 9",
+		`{"mode":"none","repair":{"local":"unwrap"}}`:                                    "output.repair: has no effect in mode none",
+		`{"mode":"json","on_exhausted":"escalate"}`:                                      "output.on_exhausted: escalate reaches nobody",
+	} {
+		var o schemas.Output
+		if err := json.Unmarshal([]byte(raw), &o); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Plan(schemas.Request{Prompt: "x", Output: &o}, Origin{ID: "1", Queue: "default", Backend: "o"})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", raw, err, want)
+		}
+	}
+}
+
+// A saved State belongs to the checks that it was judged under.
+func TestTheFingerprintCoversChecks(t *testing.T) {
+	seen := map[string]string{}
+	for _, checks := range []string{"", "checks: [{field: a, min: 1}]", "checks: [{field: a, min: 2}]", "validation_rules: [{field: a, min: 1}]",
+		"checks: [{judge: judge@2}]", "checks: [{judge: judge@2, retries: 1}]", "checks: [{judge: judge@2}]\nvalidation_policy: {semantic_rejection: reject_output}"} {
+		s, err := LoadFS(judgedFolder(goodJudge, checks).fs())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Plan(schemas.Request{Prompt: "x@1"}, Origin{ID: "1", Queue: "default", Backend: "o"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, twice := seen[p.PromptSHA256]; twice {
+			t.Errorf("%q and %q have one fingerprint", checks, other)
+		}
+		seen[p.PromptSHA256] = checks
+	}
+}
+
+// Runs with judges end as seed 004 says, all others as seed 000; the two words for one thing agree.
+func TestStructuralFailureOfARunWithJudges(t *testing.T) {
+	const judged = "checks: [{judge: judge@2}]\n"
+	for prompt, want := range map[string]string{
+		"":     exhaustedReturn,
+		judged: exhaustedFail,
+		judged + "validation_policy: {producer_structural_failure: reject_output}": exhaustedReturn,
+		"validation_policy: {producer_structural_failure: fail_run}":               exhaustedFail,
+		judged + "output_governance: {}":                                           exhaustedEscalate,
+		judged + "output_governance: {escalate_on_failure: false}":                 exhaustedFail,
+	} {
+		s, err := LoadFS(judgedFolder(goodJudge, prompt).fs())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Plan(schemas.Request{Prompt: "x@1"}, Origin{ID: "1", Queue: "default", Backend: "o"})
+		if err != nil || p.Output.OnExhausted != want || !p.HandsBack {
+			t.Errorf("%q: %v, %+v", prompt, err, p)
+		}
+	}
+	s, err := LoadFS(judgedFolder(goodJudge, judged+"retries: 2").fs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Plan(schemas.Request{Prompt: "x@1"}, Origin{ID: "1", Queue: "default", Backend: "o"})
+	if err != nil || p.Retries != 2 || p.MaxCalls() != 9 || p.MaxValidatorCalls() != 9 {
+		t.Errorf("%v, %+v", err, p)
+	}
+}
