@@ -83,11 +83,23 @@ func notice(left int) string {
 }
 
 func (s Style) describe(f contract.Finding) string {
-	line := fmt.Sprintf("- %s: %s: %s%s", s.path(f.Pointer), f.Keyword, oneLine(f.Message), before(f))
-	if f.Keyword != contract.KeywordPreserve && len(f.Expected) > 0 && len(f.Expected) <= expectedLimit {
-		line += fmt.Sprintf(" [schema: %s: %s]", f.Keyword, oneLine(string(f.Expected)))
+	at := s.path(f.Pointer)
+	if len(f.Fields) > 0 {
+		at = s.paths(f.Fields)
 	}
-	return line + "\n"
+	line := fmt.Sprintf("- %s: %s: %s%s", at, f.Keyword, oneLine(f.Message), before(f))
+	return line + asked(f) + "\n"
+}
+
+// asked is what the schema or the rule says at the keyword, if it is short.
+func asked(f contract.Finding) string {
+	switch {
+	case f.Keyword == contract.KeywordPreserve || len(f.Expected) == 0 || len(f.Expected) > expectedLimit:
+		return ""
+	case f.Keyword == contract.KeywordRule:
+		return fmt.Sprintf(" [rule: %s]", oneLine(string(f.Expected)))
+	}
+	return fmt.Sprintf(" [schema: %s: %s]", f.Keyword, oneLine(string(f.Expected)))
 }
 
 // before is the value that a preservation finding wants back. A model wrote it, so it stands among the findings.

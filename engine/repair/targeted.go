@@ -177,7 +177,7 @@ func expected(t target) []string {
 func action(f contract.Finding) []string {
 	switch {
 	case f.Keyword == contract.KeywordRule:
-		return append([]string{"Constraint: the rule that stands among the findings must hold."}, shapeLines(f.Shape)...)
+		return append(shapeLines(f.Shape), ruleLine(f))
 	case f.Keyword == contract.KeywordPreserve && f.Expected == nil:
 		return []string{"What stood here in the answer before, or nothing if nothing did."}
 	case f.Keyword == contract.KeywordPreserve:
@@ -193,6 +193,14 @@ func action(f contract.Finding) []string {
 		return lines
 	}
 	return []string{"A value without the fault that stands among the findings."}
+}
+
+// ruleLine says a rule as its author wrote it.
+func ruleLine(f contract.Finding) string {
+	if words := compact(f.Expected); words != "" {
+		return "Constraint: this rule must hold: " + words
+	}
+	return "Constraint: the rule that stands among the findings must hold."
 }
 
 // removed reports an extra key, or an item where none may be.

@@ -100,15 +100,29 @@ func TestSeed001WorkedExample(t *testing.T) {
 	golden(t, "seed001-assistant", targeted(t, order, dana, repair.Style{}))
 }
 
+// Seed 002's example: its schema and its rules.
+func seed002(t *testing.T) *contract.Contract {
+	t.Helper()
+	half, twenty := json.Number("0.5"), 20
+	c, err := contract.Compile(contract.Spec{Mode: schemas.ModeJSONSchema,
+		Schema: json.RawMessage(`{"type":"object","properties":{"verdict":{"enum":["pass","fail"]},"confidence":{"type":"number","minimum":0,"maximum":1},
+			"reasoning":{"type":"string"}},"required":["verdict","confidence","reasoning"]}`),
+		Rules: []contract.Rule{
+			{If: []contract.Clause{{Field: "verdict", Bounds: contract.Bounds{Equals: json.RawMessage(`"fail"`)}}},
+				Then: []contract.Clause{{Field: "confidence", Bounds: contract.Bounds{Max: half}}}, Message: "Failed verdict should have confidence <= 0.5"},
+			{Field: "reasoning", Bounds: contract.Bounds{MinLength: &twenty}, Message: "Reasoning must be at least 20 characters"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // Seed 002's re-prompt: both fields, both sentences, only these fields, the full response.
 func TestSeed002Reprompt(t *testing.T) {
-	text := `{"verdict": "pass", "confidence": 1.5, "reasoning": "ok"}`
-	v := judge(t, `{"type":"object","properties":{"verdict":{"enum":["pass","fail"]},"confidence":{"type":"number","minimum":0,"maximum":1},
-		"reasoning":{"type":"string"}},"required":["verdict","confidence","reasoning"]}`, text)
-	v.Findings = append(v.Findings, contract.Finding{Keyword: contract.KeywordRule, Fields: []string{"/reasoning"},
-		Message: "Reasoning must be at least 20 characters"})
-	choice := repair.Choose([]byte(text), v, repair.Options{})
-	message := repair.Message([]byte(text), v, repair.Style{Mode: schemas.ModeJSONSchema, N: 1, M: 2, Style: choice.Style})
+	text := []byte(`{"verdict": "pass", "confidence": 1.5, "reasoning": "ok"}`)
+	v := seed002(t).Judge(text)
+	choice := repair.Choose(text, v, repair.Options{})
+	message := repair.Message(text, v, repair.Style{Mode: schemas.ModeJSONSchema, N: 1, M: 2, Style: choice.Style})
 	for _, want := range []string{"- confidence: ", "1.5", "- reasoning: Reasoning must be at least 20 characters",
 		"Correct only these places: change confidence; change reasoning.", "Return the complete object"} {
 		if !strings.Contains(message, want) {
@@ -116,6 +130,26 @@ func TestSeed002Reprompt(t *testing.T) {
 		}
 	}
 	golden(t, "seed002", message)
+	talk := repair.Message(text, v, repair.Style{Mode: schemas.ModeJSONSchema})
+	if !strings.Contains(talk, `- reasoning: rule: Reasoning must be at least 20 characters [rule: {"field":"reasoning","min_length":20}]`) {
+		t.Errorf("conversation:\n%s", talk)
+	}
+}
+
+// A rule that reads several fields names all that may change.
+func TestRuleOfSeveralFields(t *testing.T) {
+	v := contract.Verdict{Class: contract.RuleFailed, Findings: []contract.Finding{{Keyword: contract.KeywordRule, Fields: []string{"/verdict", "/confidence"}, Message: "m"}}}
+	text := []byte(`{"verdict":"fail","confidence":0.8}`)
+	message := repair.Message(text, v, repair.Style{Style: repair.StyleTargeted})
+	if section(t, message, "FAILING PATH") != "verdict, confidence" || !strings.HasPrefix(section(t, message, "RULE"), "Change only the value at verdict or confidence. ") {
+		t.Errorf("targeted:\n%s", message)
+	}
+	if section(t, message, "EXPECTED SHAPE") != "Constraint: the rule that stands among the findings must hold." {
+		t.Errorf("a rule without words:\n%s", message)
+	}
+	if talk := repair.Message(text, v, repair.Style{}); !strings.Contains(talk, "- verdict, confidence: rule: m\n") {
+		t.Errorf("conversation:\n%s", talk)
+	}
 }
 
 func TestTargetedSaysWhatMayBeDone(t *testing.T) {
