@@ -50,6 +50,7 @@ var byCode = map[string]verdict{
 	"model_not_found":              {false, true, "the provider does not know the model, or the account may not use it: check the profile's model"},
 	"model_decommissioned":         {false, true, "the provider no longer has the model: check the profile's model"},
 	"invalid_model":                {false, true, "the provider does not know the model: check the profile's model"},
+	"json_validate_failed":         {true, false, "the provider judged the model's answer by the schema and withheld it: with native: none it comes here, and is mended"},
 	"context_length_exceeded":      {true, false, "the conversation is longer than the model's context"},
 }
 

@@ -28,16 +28,6 @@ func (d *Dialect) Read(ep *provider.Endpoint, r *provider.Reply) (*provider.Resp
 	return resp, nil
 }
 
-// readStatus keeps what a failed call reported of its usage.
-func readStatus(ep *provider.Endpoint, r *provider.Reply) *provider.Error {
-	bad := provider.StatusError(r)
-	bad.Backend = ep.Backend
-	if body, ok := provider.Parse(r.Body); ok {
-		bad.Tokens = provider.Usage(body.Get("usage"), usageNames)
-	}
-	return bad
-}
-
 func read(ep *provider.Endpoint, r *provider.Reply) (*provider.Response, *provider.Error) {
 	body, bad := provider.Envelope(r)
 	if bad != nil {
@@ -89,7 +79,7 @@ func readChoice(ep *provider.Endpoint, r *provider.Reply, choice provider.Value,
 		text, ok = joined(ep, content)
 	}
 	if !ok {
-		return nil, provider.Malformed(r, tokens, noContent(message, finish))
+		return nil, provider.Malformed(r, tokens, noContent(ep, message, finish))
 	}
 	return &provider.Response{Text: text, Finish: common(finish), ProviderFinish: finish}, nil
 }
@@ -118,8 +108,8 @@ func stopped(refusal provider.Value, finish string, tokens *schemas.Tokens) *pro
 	return nil
 }
 
-// joined concatenates the text parts of a content array, if the endpoint wants that. A part of any other type makes the
-// whole no candidate.
+// joined concatenates the text parts of a content array, if the endpoint wants that. Thinking is skipped; a part of any
+// other type makes the whole no candidate.
 func joined(ep *provider.Endpoint, content provider.Value) (string, bool) {
 	if content.Kind() != provider.Array || ep.Word(optContentParts) != "join" {
 		return "", false
@@ -129,7 +119,10 @@ func joined(ep *provider.Endpoint, content provider.Value) (string, bool) {
 	for part := range content.Elements() {
 		kind, _ := part.Get("type").Text()
 		text, ok := part.Get("text").Text()
-		if kind != "text" || !ok {
+		switch {
+		case kind == "thinking":
+			continue // Mistral's, whose answer stands in the text parts after it
+		case kind != "text" || !ok:
 			return "", false
 		}
 		all.WriteString(text)
@@ -141,12 +134,16 @@ func joined(ep *provider.Endpoint, content provider.Value) (string, bool) {
 // instead are the fields in which servers leave what should stand in content. It is named, never adopted.
 var instead = []string{"reasoning_content", "reasoning", "reasoning_details", "tool_calls", "function_call", "audio", "parsed"}
 
-func noContent(message provider.Value, finish string) string {
+func noContent(ep *provider.Endpoint, message provider.Value, finish string) string {
 	content := message.Get("content")
 	var why strings.Builder
 	why.WriteString("choices[0].message.content is " + content.Kind().String())
-	if content.Kind() == provider.Array {
-		why.WriteString(` of parts (options.content_parts: join would join text parts)`)
+	switch {
+	case content.Kind() != provider.Array:
+	case ep.Word(optContentParts) == "join":
+		why.WriteString(" whose parts are not text alone")
+	default:
+		why.WriteString(" of parts (options.content_parts: join would join text parts)")
 	}
 	for _, name := range instead {
 		if message.Get(name).Filled() {

@@ -68,10 +68,12 @@ func TestReadJoin(t *testing.T) {
 		`[{"type":"text","text":"x"}]`:                      true,
 		`[{"type":"text","text":"x"},{"type":"image_url"}]`: false,
 		`[{"type":"text"}]`:                                 false,
-		`[]`:                                                false,
-		`["x"]`:                                             false,
-		`{"type":"text","text":"x"}`:                        false,
-		`null`:                                              false,
+		`[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"x"}]`: true,
+		`[{"type":"thinking","thinking":[{"type":"text","text":"x"}]}]`:                             false,
+		`[]`:                         false,
+		`["x"]`:                      false,
+		`{"type":"text","text":"x"}`: false,
+		`null`:                       false,
 		`[{"type":"refusal","refusal":"no"},{"type":"text","text":"x"}]`:      false,
 		`[{"type":"text","text":""},{"type":"text","text":"x","extra":[1]} ]`: true,
 	} {
@@ -79,6 +81,41 @@ func TestReadJoin(t *testing.T) {
 		if (err == nil) != want || want && resp.Text != "x" {
 			t.Errorf("%s: got %+v, %v", body, resp, err)
 		}
+	}
+}
+
+// TestReadJoinSaysWhy: the error does not recommend an option that is set.
+func TestReadJoinSaysWhy(t *testing.T) {
+	const body = `{"choices":[{"message":{"content":[{"type":"image_url"}]}}]}`
+	for _, join := range []bool{false, true} {
+		var options map[string]any
+		if join {
+			options = map[string]any{"content_parts": "join"}
+		}
+		_, err := read(options, 200, body)
+		if pe, ok := provider.AsError(err); !ok || strings.Contains(pe.Reason, "content_parts: join") == join || strings.Contains(pe.Reason, "not text alone") != join {
+			t.Errorf("join %v: %v", join, err)
+		}
+	}
+}
+
+// TestReadFilteredStatus: a filter that answers with a status is a filter, and closes no gate.
+func TestReadFilteredStatus(t *testing.T) {
+	for body, status := range map[string]int{
+		`{"error":{"code":"content_filter","message":"planted schema","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`: 400,
+		`{"error":{"code":null,"message":"m","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`:                                       400,
+		`{"error":{"code":"content_policy_violation","message":"m"}}`:                                                                      400,
+		`{"error":{"code":403,"message":"m","metadata":{"reasons":["violence"],"flagged_input":"planted","provider_name":"OpenAI"}}}`:      403,
+	} {
+		r := &provider.Reply{Status: status, Body: []byte(body), Asked: provider.Asked{Native: true}}
+		_, err := openai.New().Read(&provider.Endpoint{Backend: "b"}, r)
+		pe, ok := provider.AsError(err)
+		if !ok || pe.Kind != provider.KindFiltered || pe.Status != status || pe.Account || !pe.Permanent || pe.Schema || strings.Contains(pe.Error(), "planted") {
+			t.Errorf("%s: got %+v", body, err)
+		}
+	}
+	if _, err := read(nil, 500, `{"error":{"code":"content_filter"}}`); err.(*provider.Error).Kind != provider.KindStatus {
+		t.Errorf("a 500 became %v", err)
 	}
 }
 
@@ -105,6 +142,8 @@ func TestReadStatus(t *testing.T) {
 	}{
 		{400, `{"error":{"message":"m","type":"invalid_request_error","param":"response_format","code":null}}`, "invalid_request_error", "refused response_format", true, false},
 		{400, `{"error":{"message":"m","param":"planted words"}}`, "", "refused the request", true, false},
+		{400, `{"error":{"message":"Generated JSON does not match the expected schema.","code":"json_validate_failed","failed_generation":"planted"}}`, "json_validate_failed", "withheld it", true, false},
+		{403, `{"error":{"code":403,"message":"m","metadata":{}}}`, "403", "may not use", false, true},
 		{400, `{"error":{"code":"model_not_found"}}`, "model_not_found", "does not know the model", true, true},
 		{400, `{"error":{"message":"m","code":"model_decommissioned"}}`, "model_decommissioned", "no longer has the model", true, true},
 		{400, `{"object":"error","message":"Invalid model: m","type":"invalid_model","param":null,"code":"1500"}`, "invalid_model", "does not know the model", true, true},
