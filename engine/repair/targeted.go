@@ -177,7 +177,7 @@ func expected(t target) []string {
 func action(f contract.Finding) []string {
 	switch {
 	case f.Keyword == contract.KeywordRule:
-		return append(shapeLines(f.Shape), ruleLine(f))
+		return ruleLines(f)
 	case f.Keyword == contract.KeywordPreserve && f.Expected == nil:
 		return []string{"What stood here in the answer before, or nothing if nothing did."}
 	case f.Keyword == contract.KeywordPreserve:
@@ -195,12 +195,16 @@ func action(f contract.Finding) []string {
 	return []string{"A value without the fault that stands among the findings."}
 }
 
-// ruleLine says a rule as its author wrote it.
-func ruleLine(f contract.Finding) string {
-	if words := compact(f.Expected); words != "" {
-		return "Constraint: this rule must hold: " + words
+// ruleLines say a rule as its author wrote it. The shape is that of its one field; of several none is said.
+func ruleLines(f contract.Finding) []string {
+	line := "Constraint: the rule that stands among the findings must hold."
+	if words := text(f.Expected); words != "" {
+		line = "Constraint: this rule must hold: " + words
 	}
-	return "Constraint: the rule that stands among the findings must hold."
+	if len(f.Fields) > 1 {
+		return []string{line}
+	}
+	return append(shapeLines(f.Shape), line)
 }
 
 // removed reports an extra key, or an item where none may be.

@@ -138,7 +138,8 @@ func TestSeed002Reprompt(t *testing.T) {
 
 // A rule that reads several fields names all that may change.
 func TestRuleOfSeveralFields(t *testing.T) {
-	v := contract.Verdict{Class: contract.RuleFailed, Findings: []contract.Finding{{Keyword: contract.KeywordRule, Fields: []string{"/verdict", "/confidence"}, Message: "m"}}}
+	f := contract.Finding{Keyword: contract.KeywordRule, Fields: []string{"/verdict", "/confidence"}, Message: "m", Shape: json.RawMessage(`{"type":"string"}`)}
+	v := contract.Verdict{Class: contract.RuleFailed, Findings: []contract.Finding{f}}
 	text := []byte(`{"verdict":"fail","confidence":0.8}`)
 	message := repair.Message(text, v, repair.Style{Style: repair.StyleTargeted})
 	if section(t, message, "FAILING PATH") != "verdict, confidence" || !strings.HasPrefix(section(t, message, "RULE"), "Change only the value at verdict or confidence. ") {
@@ -147,6 +148,11 @@ func TestRuleOfSeveralFields(t *testing.T) {
 	if section(t, message, "EXPECTED SHAPE") != "Constraint: the rule that stands among the findings must hold." {
 		t.Errorf("a rule without words:\n%s", message)
 	}
+	v.Findings[0].Expected = json.RawMessage(`"verdict != \"fail\" || confidence <= 0.5"`)
+	if got := section(t, repair.Message(text, v, repair.Style{Style: repair.StyleTargeted}), "EXPECTED SHAPE"); got != `Constraint: this rule must hold: verdict != "fail" || confidence <= 0.5` {
+		t.Errorf("an expression: %s", got)
+	}
+	v.Findings[0].Expected = nil
 	if talk := repair.Message(text, v, repair.Style{}); !strings.Contains(talk, "- verdict, confidence: rule: m\n") {
 		t.Errorf("conversation:\n%s", talk)
 	}
