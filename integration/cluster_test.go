@@ -1,0 +1,149 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"emend/internal/devnats"
+	"emend/schemas"
+	"emend/subjects"
+)
+
+// cluster is a site on three servers whose streams have three replicas.
+type cluster struct {
+	*site
+	nodes []*devnats.Server
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	routes := freePorts(t, 3)
+	c := &cluster{site: &site{T: t, mock: newMock(t), dir: t.TempDir(), log: &logs{}}}
+	var others []*url.URL
+	for _, port := range routes {
+		others = append(others, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
+	}
+	for i, port := range routes {
+		node, err := devnats.Start(devnats.Options{StoreDir: t.TempDir(), Configure: func(o *server.Options) {
+			o.ServerName = fmt.Sprintf("n%d", i)
+			o.Cluster = server.ClusterOpts{Name: "emend-test", Host: "127.0.0.1", Port: port, NoAdvertise: true}
+			o.Routes = others
+		}})
+		c.must(err)
+		t.Cleanup(node.Stop)
+		c.nodes = append(c.nodes, node)
+	}
+	c.server = c.nodes[0]
+	var err error
+	c.names, err = subjects.New(subjects.DefaultSpace)
+	c.must(err)
+	c.write("emend.yaml", fmt.Sprintf(base, c.mock.http.URL+"/v1")+"nats: {replicas: 3}\nack_wait: 4s\n")
+	for name, text := range files {
+		c.write(name, text)
+	}
+	c.eventually("the cluster has a leader", func() bool {
+		return c.nodes[0].Server().JetStreamIsLeader() || c.nodes[1].Server().JetStreamIsLeader() || c.nodes[2].Server().JetStreamIsLeader()
+	})
+	c.nc, c.js = c.dial()
+	return c
+}
+
+// freePorts are ports of loopback that nobody listens on now.
+func freePorts(t *testing.T, n int) []int {
+	t.Helper()
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+// dial connects to whichever node is there, and goes on to another when it leaves.
+func (c *cluster) dial() (*nats.Conn, jetstream.JetStream) {
+	c.Helper()
+	var urls []string
+	for _, n := range c.nodes {
+		urls = append(urls, n.URL())
+	}
+	nc, err := nats.Connect(strings.Join(urls, ","), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
+	c.must(err)
+	c.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	c.must(err)
+	return nc, js
+}
+
+// stepDown makes another node lead a stream or consumer; nothing if there is no leader at the moment.
+func (c *cluster) stepDown(what string) {
+	_, _ = c.nc.Request("$JS.API."+what, nil, time.Second)
+}
+
+// Leaders step down under load, then a node dies: every run has one result, and none is lost.
+func TestClusterUnderHarm(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	for range 2 {
+		nc, _ := c.dial()
+		c.workerOn(nc)
+	}
+	const runs = 300
+	published := make(chan error, 1)
+	go func() { published <- c.publishAll(runs) }()
+	n, d := c.names, c.names.Durable("mock", "default")
+	for range 4 {
+		for _, what := range []string{"STREAM.LEADER.STEPDOWN." + n.ResultsStream(), "STREAM.LEADER.STEPDOWN." + n.RunsStream(),
+			"CONSUMER.LEADER.STEPDOWN." + n.RunsStream() + "." + d, "STREAM.LEADER.STEPDOWN.KV_" + n.StateBucket()} {
+			c.stepDown(what)
+		}
+	}
+	c.nodes[2].Stop()
+	if err := <-published; err != nil {
+		t.Fatal(err)
+	}
+	for i := range runs {
+		r := c.result(fmt.Sprintf("c-%d", i))
+		if r.Status != schemas.StatusSucceeded {
+			t.Errorf("run %d: %s %+v", i, r.Status, r.Error)
+		}
+	}
+	c.eventually("the queue is empty", func() bool { return c.count(n.RunsStream()) == 0 })
+	if got := c.count(n.ResultsStream()); got != runs {
+		t.Errorf("%d results are stored", got)
+	}
+	if got := c.count(n.DeadStream()); got != 0 {
+		t.Errorf("%d dead letters", got)
+	}
+}
+
+// publishAll publishes runs with confirmation, again until each is stored: an id makes that safe.
+func (c *cluster) publishAll(runs int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	for i := range runs {
+		id, text := fmt.Sprintf("c-%d", i), []byte(body("rate", "fine"))
+		for {
+			_, err := c.client().Publish(ctx, "mock", c.key(id), text, "")
+			if err == nil || strings.Contains(err.Error(), "queued or running") {
+				break
+			}
+			if ctx.Err() != nil {
+				return fmt.Errorf("publish %s: %w", id, err)
+			}
+		}
+	}
+	return nil
+}
