@@ -1,9 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"emend/internal/devnats"
 )
@@ -52,5 +56,35 @@ func TestServeRunsAWorkerAgainstAServerAndDrains(t *testing.T) {
 	log := line("run finished")
 	if !strings.Contains(log, `"status":"succeeded"`) || strings.Contains(log, "A-1043") {
 		t.Errorf("log line %s", log)
+	}
+}
+
+// A worker that starts before its server waits for it, and says so once; one that is refused does not wait.
+func TestServeWaitsForNATS(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	_ = l.Close()
+	dir := filepath.Join(t.TempDir(), "w")
+	if r := emend(t, "", "init", dir); r.code != exitOK {
+		t.Fatal(r.err)
+	}
+	line := background(t, "serve", "--dir", dir, "--nats", fmt.Sprintf("nats://127.0.0.1:%d", port))
+	line("NATS is not reachable; trying until it is")
+	srv, err := devnats.Start(devnats.Options{Port: port})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Stop)
+	line(`"serving"`)
+	closed, err := devnats.Start(devnats.Options{Configure: func(o *server.Options) { o.Authorization = "a-token" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(closed.Stop)
+	if r := emend(t, "", "serve", "--dir", dir, "--nats", closed.URL()); r.code != exitFailed || !strings.Contains(r.err, "refused the credentials") {
+		t.Errorf("refused: %+v", r)
 	}
 }

@@ -25,7 +25,7 @@ func (a *app) workOnCatalogs(ctx context.Context, f natsFlags, o serveOptions, r
 	if err != nil {
 		return err
 	}
-	nc, at, stop, err := a.link(cfg, o, log)
+	nc, at, stop, err := a.link(ctx, cfg, o, log)
 	if err != nil {
 		return err
 	}

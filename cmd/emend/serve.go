@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"os/signal"
 	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
@@ -72,7 +74,7 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 		return err
 	}
 	warnOfKeys(ctx, snap, log)
-	nc, at, stop, err := a.link(snap.Config().NATS, o, log)
+	nc, at, stop, err := a.link(ctx, snap.Config().NATS, o, log)
 	if err != nil {
 		return err
 	}
@@ -160,9 +162,9 @@ func reload(w *consumer.Worker, first *engine.Engine, log zerolog.Logger, load f
 }
 
 // link connects, to the embedded server if asked for.
-func (a *app) link(cfg prompts.NATS, o serveOptions, log zerolog.Logger) (*nats.Conn, string, func(), error) {
+func (a *app) link(ctx context.Context, cfg prompts.NATS, o serveOptions, log zerolog.Logger) (*nats.Conn, string, func(), error) {
 	if !o.embedded {
-		nc, err := connect(cfg, "worker", false)
+		nc, err := await(ctx, cfg, log)
 		if err != nil {
 			return nil, "", nil, err
 		}
@@ -182,6 +184,34 @@ func (a *app) link(cfg prompts.NATS, o serveOptions, log zerolog.Logger) (*nats.
 	}
 	log.Info().Str("url", srv.URL()).Msg("embedded nats-server")
 	return nc, srv.URL(), func() { nc.Close(); srv.Stop() }, nil
+}
+
+// Bounds of the pause between two tries to reach NATS.
+const (
+	reachMin = 250 * time.Millisecond
+	reachMax = 5 * time.Second
+)
+
+// await connects, waiting for a server that is not there yet. What waiting cannot help, such as refused credentials, is an
+// error at once.
+func await(ctx context.Context, cfg prompts.NATS, log zerolog.Logger) (*nats.Conn, error) {
+	for wait, said := reachMin, false; ; wait = min(2*wait, reachMax) {
+		nc, err := connect(cfg, "worker", false)
+		if err == nil || ctx.Err() != nil || !away(err) {
+			return nc, err
+		}
+		if !said {
+			log.Warn().Err(err).Msg("NATS is not reachable; trying until it is")
+			said = true
+		}
+		pause(ctx, wait)
+	}
+}
+
+// away reports whether a server is not there, in contrast to one that says no.
+func away(err error) bool {
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // folder is the working folder: --dir, or that of --config.
