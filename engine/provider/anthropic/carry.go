@@ -67,8 +67,8 @@ var asTool = provider.Remembered(func(schema []byte) provider.Carried {
 })
 
 var asGrammar = provider.Remembered(func(schema []byte) provider.Carried {
-	s := shaper{refs: map[string][]string{}}
-	s.root, _ = provider.Parse(schema)
+	root, _ := provider.Parse(schema)
+	s := shaper{refs: map[string][]string{}, defined: definitions(root)}
 	wire, ok := wireschema.Write(schema, s.edit)
 	switch {
 	case !ok && !provider.WellFormed(schema, provider.Object):

@@ -96,6 +96,9 @@ var inexpressible = map[string]struct{ schema, why string }{
 	"deep reference":   {`{` + closed + `,"properties":{"n":{"$ref":"#/$defs/x/items"}},"$defs":{"x":{"type":"array","items":{"type":"null"}}}}`, "names no definition"},
 	"free names":       {`{` + closed + `,"properties":{"m":{"type":"object","additionalProperties":{"type":"string"}}}}`, "at /properties/m: is an object whose members have no names"},
 	"no type":          {`{` + closed + `,"properties":{"m":{}}}`, "at /properties/m: has no type"},
+	"merged reference": {`{` + closed + `,"properties":{"m":{"allOf":[{"$ref":"#/$defs/x"}]}},"$defs":{"x":{"type":"null"}}}`, "at /properties/m: has no type that can be compiled"},
+	"enum of objects":  {`{` + closed + `,"properties":{"m":{"enum":[{"a":1}]}}}`, "at /properties/m: has no type"},
+	"constant object":  {`{` + closed + `,"properties":{"m":{"const":{"a":1}}}}`, "at /properties/m: has no type"},
 	"properties only":  {`{` + closed + `,"properties":{"m":{"properties":{"a":{"type":"null"}}}}}`, "at /properties/m: has no type"},
 	"boolean":          {`{` + closed + `,"properties":{"m":true}}`, "at /properties/m: a schema that is true or false"},
 	"unnamed member":   {`{"type":"object","properties":{"a":{"type":"null"}},"required":["b"]}`, "at the root: requires a member that has no schema"},
@@ -119,6 +122,19 @@ func TestWhatAGrammarCannotExpress(t *testing.T) {
 		if !Carry(nil, []byte(fits)).Whole {
 			t.Errorf("a schema at the API's limit is not carried: %s", fits)
 		}
+	}
+}
+
+// TestManyNamesAreCarried: a requester's schema may have thousands of names and references; each is looked up, not searched for.
+func TestManyNamesAreCarried(t *testing.T) {
+	var defs []string
+	for i := range 4000 {
+		defs = append(defs, fmt.Sprintf(`"d%d":{"type":"string"}`, i))
+	}
+	object := many(4000, `{"$ref":"#/$defs/d3999"}`, true)
+	schema := strings.TrimSuffix(object, "}") + `,"$defs":{` + strings.Join(defs, ",") + `}}`
+	if c := Carry(nil, []byte(schema)); !c.Whole || string(c.Schema) != schema {
+		t.Errorf("%q", c.Weakened)
 	}
 }
 

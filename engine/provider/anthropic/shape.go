@@ -10,8 +10,9 @@ import (
 
 // shaper cuts a schema down to what the API compiles (providers.md, and the API's own list of limits).
 type shaper struct {
-	root provider.Value
-	lost provider.Losses
+	// defined are the pointers of the root's definitions.
+	defined map[string]bool
+	lost    provider.Losses
 	// refused is the reason for which nothing goes out; nil while something can.
 	refused []string
 	// changed says that the wire schema is not the original.
@@ -44,12 +45,12 @@ func (s *shaper) edit(p wireschema.Place) wireschema.Edit {
 	}
 	n.object = n.has("properties") || hasType(p.Schema, "object")
 	n.chooses = !n.has("type") && !n.has("properties") && !n.has("enum") && !n.has("const")
-	if !n.has("type") && !n.has("enum") && !n.has("const") && !(n.chooses && (n.has("anyOf") || n.has("oneOf") || n.has("allOf"))) {
-		s.refuse(p.At, "has no type")
-	}
 	for key, value := range p.Schema.Members() {
 		name, _ := key.Text()
 		n.keyword(name, value)
+	}
+	if !slices.ContainsFunc(typing, n.left) {
+		s.refuse(p.At, "has no type that can be compiled")
 	}
 	if n.object {
 		n.closeObject()
@@ -59,6 +60,12 @@ func (s *shaper) edit(p wireschema.Place) wireschema.Edit {
 }
 
 func (n *node) has(keyword string) bool { return n.Schema.Get(keyword).Kind() != provider.Absent }
+
+// typing are the keywords of which the API demands one. They go out under their names here only if it compiles them.
+var typing = []string{"type", "enum", "const", "anyOf", "oneOf", "allOf"}
+
+// left reports that a keyword stands in the schema and goes out.
+func (n *node) left(keyword string) bool { return n.has(keyword) && !n.edit.Fates[keyword].Drop }
 
 // Keywords that stay, and those that enforce nothing and tell the model something. Others that enforce nothing, such as
 // $schema, are left out in silence.
@@ -159,17 +166,20 @@ func (n *node) closeObject() {
 	if !n.has("additionalProperties") {
 		n.edit.First, n.changed = `"additionalProperties":false`, true
 	}
-	var required []string
+	required, described := map[string]bool{}, map[string]bool{}
 	for element := range n.Schema.Get("required").Elements() {
 		name, _ := element.Text()
-		required = append(required, name)
-		if properties.Get(name).Kind() == provider.Absent {
-			n.refuse(n.At, "requires a member that has no schema")
-		}
+		required[name] = true
 	}
 	for key := range properties.Members() {
-		if name, _ := key.Text(); !slices.Contains(required, name) {
+		name, _ := key.Text()
+		if described[name] = true; !required[name] {
 			n.optional++
+		}
+	}
+	for name := range required {
+		if !described[name] {
+			n.refuse(n.At, "requires a member that has no schema")
 		}
 	}
 }
@@ -198,8 +208,8 @@ func (n *node) describe() {
 // reference keeps a $ref alone, with the definitions if it is the root.
 func (n *node) reference(ref provider.Value) {
 	target, _ := ref.Text()
-	name, ok := definition(n.root, target)
-	if !ok {
+	name := strings.TrimPrefix(target, "#")
+	if !n.defined[name] || name == target {
 		n.refuse(n.At, "has a $ref that names no definition of this schema")
 	}
 	from := owner(n.At)
@@ -217,17 +227,16 @@ func (n *node) reference(ref provider.Value) {
 	}
 }
 
-// definition resolves a $ref to a definition at the root, by its JSON pointer.
-func definition(root provider.Value, ref string) (pointer string, ok bool) {
+// definitions lists the pointers of the root's definitions, which alone a $ref may name.
+func definitions(root provider.Value) map[string]bool {
+	out := map[string]bool{}
 	for _, under := range []string{"$defs", "definitions"} {
-		token, found := strings.CutPrefix(ref, "#/"+under+"/")
-		if !found || strings.Contains(token, "/") {
-			continue
+		for key := range root.Get(under).Members() {
+			name, _ := key.Text()
+			out[provider.Pointer("/"+under, name)] = true
 		}
-		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		return "/" + under + "/" + token, root.Get(under).Get(name).Kind() != provider.Absent
 	}
-	return "", false
+	return out
 }
 
 // owner is the definition that a place lies in; "" is the root.

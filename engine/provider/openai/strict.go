@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"emend/engine/provider"
 )
@@ -61,7 +60,7 @@ var (
 // fitsStrict returns every reason why a schema does not fit the strict subset as it stands; nil if it does.
 func fitsStrict(schema []byte) []string {
 	root, _ := provider.Parse(schema)
-	w := strictWalk{root: root}
+	w := strictWalk{defined: definitions(root)}
 	if kind, _ := root.Get("type").Text(); kind != "object" {
 		w.lost.Add("", "the root is not of type object")
 	}
@@ -73,8 +72,20 @@ func fitsStrict(schema []byte) []string {
 }
 
 type strictWalk struct {
-	root provider.Value
-	lost provider.Losses
+	// defined are the references that name an object schema among the root's definitions.
+	defined map[string]bool
+	lost    provider.Losses
+}
+
+func definitions(root provider.Value) map[string]bool {
+	out := map[string]bool{"#": true}
+	for _, under := range []string{"$defs", "definitions"} {
+		for key, schema := range root.Get(under).Members() {
+			name, _ := key.Text()
+			out[provider.Pointer("#/"+under, name)] = schema.Kind() == provider.Object
+		}
+	}
+	return out
 }
 
 func (w *strictWalk) schema(at string, s provider.Value, depth int) {
@@ -114,7 +125,7 @@ func (w *strictWalk) shape(at string, s provider.Value) {
 
 func (w *strictWalk) reference(at string, s, ref provider.Value) {
 	target, _ := ref.Text()
-	if target != "#" && !w.resolves(target) {
+	if !w.defined[target] {
 		w.lost.Add(at, "$ref does not name a definition of this schema")
 	}
 	for key := range s.Members() {
@@ -122,16 +133,6 @@ func (w *strictWalk) reference(at string, s, ref provider.Value) {
 			w.lost.Add(at, "%s stands beside $ref", provider.Keyword(name))
 		}
 	}
-}
-
-func (w *strictWalk) resolves(target string) bool {
-	for _, under := range []string{"$defs", "definitions"} {
-		if name, ok := strings.CutPrefix(target, "#/"+under+"/"); ok {
-			name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-			return w.root.Get(under).Get(name).Kind() == provider.Object
-		}
-	}
-	return false
 }
 
 func isObject(s provider.Value) bool {
@@ -155,13 +156,13 @@ func (w *strictWalk) object(at string, s provider.Value) {
 	if string(s.Get("additionalProperties").Raw()) != "false" {
 		w.lost.Add(at, "additionalProperties is not false")
 	}
-	var required []string
+	required := map[string]bool{}
 	for element := range s.Get("required").Elements() {
 		name, _ := element.Text()
-		required = append(required, name)
+		required[name] = true
 	}
 	for key := range s.Get("properties").Members() {
-		if name, _ := key.Text(); !slices.Contains(required, name) {
+		if name, _ := key.Text(); !required[name] {
 			w.lost.Add(provider.Pointer(at+"/properties", name), "is not in required")
 		}
 	}

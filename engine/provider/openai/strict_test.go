@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -39,6 +40,21 @@ func TestFitsStrict(t *testing.T) {
 		if got.Whole || got.Form != formLoose || string(got.Schema) != c.schema || !strings.Contains(strings.Join(got.Weakened, "\n"), c.why) {
 			t.Errorf("%s: got %+v; want %q", c.schema, got, c.why)
 		}
+	}
+}
+
+// TestManyNamesFitStrict: a requester's schema may have thousands of names and references; each is looked up, not searched for.
+func TestManyNamesFitStrict(t *testing.T) {
+	var properties, required, defs []string
+	for i := range 4000 {
+		properties = append(properties, fmt.Sprintf(`"p%d":{"$ref":"#/$defs/d%d"}`, i, i))
+		required = append(required, fmt.Sprintf(`"p%d"`, i))
+		defs = append(defs, fmt.Sprintf(`"d%d":{"type":"string"}`, i))
+	}
+	schema := `{"type":"object","additionalProperties":false,"properties":{` + strings.Join(properties, ",") + `},"required":[` +
+		strings.Join(required, ",") + `],"$defs":{` + strings.Join(defs, ",") + `}}`
+	if c := Carry(nil, []byte(schema)); !c.Whole {
+		t.Errorf("%q", c.Weakened)
 	}
 }
 
