@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,12 +37,6 @@ type handler struct {
 	// answersBefore is how many runs the backend had answered here when this one started.
 	answersBefore uint64
 }
-
-// errPutDown and errCancelled are causes of a run's context: the worker drains, or somebody cancelled the run.
-var (
-	errPutDown   = errors.New("the worker puts the run down")
-	errCancelled = errors.New("the run was cancelled")
-)
 
 // handle does one delivery. Whatever happens, it ends in exactly one of: ack after a stored result, term after a dead
 // letter, nak, or silence when the run is another's.
@@ -216,15 +211,17 @@ func (h *handler) execute(ctx context.Context, s run.State, replace uint64) {
 		return
 	}
 	work := ctx
-	ctx, forget := h.w.inflight.add(work, h.key)
+	ctx, call, forget := h.w.inflight.add(work, h.key)
 	defer forget()
 	s.Counts.Executions++
 	h.answersBefore = h.answers()
-	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Patience: patience, Allow: h.allowed,
-		Save: func(s run.State) error { return h.save(h.w.base, s) }})
+	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Patience: patience,
+		Allow: func() error { return cmp.Or(h.allowed(), call()) }, Save: func(s run.State) error { return h.save(h.w.base, s) }})
 	switch {
 	case errors.Is(err, ErrOvertaken) || errors.Is(err, errLeaseLost):
 		h.lost(err, res.State)
+	case errors.Is(err, errPutDown):
+		h.putDown(h.w.base, res.State, HandBack{Cause: "draining"})
 	case err != nil:
 		h.putDown(h.w.base, res.State, HandBack{Delay: ledgerRetry, Cause: "ledger"})
 	case h.wasPutDown(ctx, res):
@@ -243,7 +240,7 @@ const patience = 10 * time.Second
 
 var errLeaseLost = errors.New("the lease of the run was lost")
 
-// allowed is asked before every call.
+// allowed is asked before every call: a lease that is over starts none.
 func (h *handler) allowed() error {
 	if !h.lease.held(time.Now()) {
 		return errLeaseLost

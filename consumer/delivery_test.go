@@ -285,21 +285,6 @@ func TestRunRefusesWhatItCannotServe(t *testing.T) {
 	}
 }
 
-// TestBothDeliveriesOfARunAreAborted: a run may be under way twice in one process; forgetting one keeps the other.
-func TestBothDeliveriesOfARunAreAborted(t *testing.T) {
-	f := newInflight()
-	first, forgetFirst := f.add(t.Context(), aKey)
-	second, forgetSecond := f.add(t.Context(), aKey)
-	forgetFirst()
-	if !f.abort(aKey, errCancelled) || context.Cause(second) != errCancelled || context.Cause(first) == errCancelled {
-		t.Errorf("%v, %v", context.Cause(first), context.Cause(second))
-	}
-	forgetSecond()
-	if f.abort(aKey, errCancelled) || len(f.runs) != 0 {
-		t.Errorf("remembered: %v", f.runs)
-	}
-}
-
 // TestSpent: what a superseded execution tells is what it added to the state that it began with.
 func TestSpent(t *testing.T) {
 	ten, four := int64(10), int64(4)

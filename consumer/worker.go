@@ -119,8 +119,8 @@ func (w *Worker) noteSink(e *engine.Engine) {
 	}
 }
 
-// Run makes or checks the streams, serves until ctx is done, then drains: it stops pulling, hands back what has not
-// started, lets runs finish for the configuration's drain_timeout, and puts down the rest with its state. It returns
+// Run makes or checks the streams, serves until ctx is done, then drains: it stops pulling, hands back at once what has
+// made no call, lets runs finish for the configuration's drain_timeout, and puts down the rest with its state. It returns
 // nil after a complete drain.
 func (w *Worker) Run(ctx context.Context) error {
 	if err := w.prepare(ctx); err != nil {
@@ -149,6 +149,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	w.draining.Store(true)
+	w.inflight.drain()
 	services.stop()
 	pulling.Wait()
 	w.drain(putDown, stopBase)
@@ -307,46 +308,4 @@ func (w *Worker) remake() {
 			w.log.Warn().Int("changes", len(changes)).Msg("streams or durables were missing and are made again")
 		}
 	})
-}
-
-// inflight maps the runs under way to what aborts them. One run may be under way twice: past its lease, and delivered
-// again to the same worker.
-type inflight struct {
-	mu   sync.Mutex
-	next uint64
-	runs map[Key]map[uint64]context.CancelCauseFunc
-}
-
-func newInflight() *inflight { return &inflight{runs: map[Key]map[uint64]context.CancelCauseFunc{}} }
-
-// add returns a context that abort ends, and what forgets the run.
-func (f *inflight) add(ctx context.Context, k Key) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.next++
-	n := f.next
-	if f.runs[k] == nil {
-		f.runs[k] = map[uint64]context.CancelCauseFunc{}
-	}
-	f.runs[k][n] = cancel
-	return ctx, func() {
-		f.mu.Lock()
-		delete(f.runs[k], n)
-		if len(f.runs[k]) == 0 {
-			delete(f.runs, k)
-		}
-		f.mu.Unlock()
-		cancel(nil)
-	}
-}
-
-// abort ends a run under way here, if there is one.
-func (f *inflight) abort(k Key, cause error) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, cancel := range f.runs[k] {
-		cancel(cause)
-	}
-	return len(f.runs[k]) > 0
 }

@@ -1,0 +1,96 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// errPutDown and errCancelled are causes of a run's context: the worker drains, or somebody cancelled the run.
+var (
+	errPutDown   = errors.New("the worker puts the run down")
+	errCancelled = errors.New("the run was cancelled")
+)
+
+// inflight maps the runs under way to what aborts them. One run may be under way twice: past its lease, and delivered
+// again to the same worker. It is safe for concurrent use.
+type inflight struct {
+	mu       sync.Mutex
+	next     uint64
+	draining bool
+	runs     map[Key]map[uint64]*underway
+}
+
+// underway is one execution of a run. Its fields are guarded by the mutex of inflight.
+type underway struct {
+	cancel context.CancelCauseFunc
+	// called: a call was begun, so that a drain lets the run finish.
+	called bool
+}
+
+func newInflight() *inflight { return &inflight{runs: map[Key]map[uint64]*underway{}} }
+
+// add returns a context that abort ends, what asks whether a call may begin, and what forgets the run. Of a worker that
+// drains the context is done at once.
+func (f *inflight) add(ctx context.Context, k Key) (work context.Context, call func() error, forget func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	u := &underway{cancel: cancel}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next++
+	n := f.next
+	if f.runs[k] == nil {
+		f.runs[k] = map[uint64]*underway{}
+	}
+	f.runs[k][n] = u
+	if f.draining {
+		cancel(errPutDown)
+	}
+	return ctx, func() error { return f.call(u) }, func() { f.forget(k, n) }
+}
+
+// call marks a run as one that calls; its first call does not begin while the worker drains.
+func (f *inflight) call(u *underway) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.draining && !u.called {
+		return errPutDown
+	}
+	u.called = true
+	return nil
+}
+
+func (f *inflight) forget(k Key, n uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.runs[k][n].cancel(nil)
+	delete(f.runs[k], n)
+	if len(f.runs[k]) == 0 {
+		delete(f.runs, k)
+	}
+}
+
+// drain puts down all runs that have made no call here: most of them wait for a permit, which others will hold for as
+// long as their calls last.
+func (f *inflight) drain() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.draining = true
+	for _, same := range f.runs {
+		for _, u := range same {
+			if !u.called {
+				u.cancel(errPutDown)
+			}
+		}
+	}
+}
+
+// abort ends a run under way here, if there is one.
+func (f *inflight) abort(k Key, cause error) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, u := range f.runs[k] {
+		u.cancel(cause)
+	}
+	return len(f.runs[k]) > 0
+}
