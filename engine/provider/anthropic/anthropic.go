@@ -4,7 +4,7 @@
 // is left out, since the API refuses it. What the API has no field for (seed, the penalties) is not sent.
 //
 // The candidate is the text of all text blocks, even an empty one, or the arguments of the tool that Emend forced, byte
-// for byte. Thinking is skipped. Everything else that a 2xx may hold is a malformed envelope or a refusal and says by name
+// for byte. Thinking is skipped. A turn that the model ended without any block is an empty candidate. Everything else that a 2xx may hold is a malformed envelope or a refusal and says by name
 // which field was at fault (seed 000).
 package anthropic
 

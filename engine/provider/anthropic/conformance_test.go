@@ -51,7 +51,7 @@ func fixtures() map[pt.Shape]pt.Fixture {
 		pt.MissingText:    named(reply(`[{"type":"text"}]`, end, used), "content[0].text is missing"),
 		pt.NumberText:     named(reply(`[{"type":"text","text":42}]`, end, used), "content[0].text is a number"),
 		pt.PartsText:      reply(fmt.Sprintf(`[{"type":"text","text":%s},{"type":"text","text":%s}]`, quote(pt.Text[:10]), quote(pt.Text[10:])), end, used),
-		pt.NoChoices:      named(reply(`[]`, end, used), "content is empty"),
+		pt.NoChoices:      named(reply(`[]`, `"tool_use"`, used), "content is empty"),
 		pt.ChoicesNull:    named(reply(`null`, end, used), "content is null"),
 		pt.ChoicesMissing: named(reply("", end, used), "content is missing"),
 		pt.ErrorIn2xx:     {Body: fault(200, pt.FaultCode, pt.FaultText), Names: []string{"error is set", pt.FaultCode}},

@@ -80,7 +80,7 @@ func read(r *provider.Reply) (*provider.Response, *provider.Error) {
 	switch {
 	case b.arguments != nil:
 		resp.Text, resp.Arguments = string(b.arguments), true
-	case b.texts == 0:
+	case b.texts == 0 && !b.silent(stop):
 		return nil, provider.Malformed(r, tokens, b.noText(stop))
 	default:
 		resp.Text = b.text.String()
@@ -163,6 +163,12 @@ func (b *blocks) other(kind string) {
 	if len(b.others) < 8 {
 		b.others = append(b.others, kind)
 	}
+}
+
+// silent tells of a turn that the model ended without a word, which the API sends without a block: an empty answer, not a
+// missing one.
+func (b *blocks) silent(stop string) bool {
+	return b.others == nil && finish(stop) == provider.FinishStop
 }
 
 func (b *blocks) noText(stop string) string {

@@ -36,6 +36,8 @@ func TestReadCandidates(t *testing.T) {
 		"text instead of a tool":  {forced, reply(text("{}"), `"end_turn"`, "").Body, `{}`, "stop", "end_turn", false},
 		"another tool beside":     {forced, reply(`[{"type":"tool_use","name":"other","input":{"x":1}},{"type":"text","text":"x"}]`, `"tool_use"`, "").Body, "x", "tool", "tool_use", false},
 		"an unforced tool beside": {provider.Asked{}, reply(`[{"type":"tool_use","name":"answer","input":{"x":1}},{"type":"text","text":"x"}]`, `"tool_use"`, "").Body, "x", "tool", "tool_use", false},
+		"silence":                 {provider.Asked{}, reply(`[]`, `"end_turn"`, "").Body, "", "stop", "end_turn", false},
+		"stopped at once":         {forced, reply(`[]`, `"stop_sequence"`, "").Body, "", "stop", "stop_sequence", false},
 		"odd model":               {provider.Asked{}, `{"model":7,"content":[{"type":"text","text":"x"}]}`, "x", "", "", false},
 	} {
 		resp, err := read(c.asked, 200, c.body)
@@ -47,16 +49,19 @@ func TestReadCandidates(t *testing.T) {
 
 func TestReadMalformed(t *testing.T) {
 	for name, c := range map[string]struct{ body, reason, code string }{
-		"unfinished turn":  {reply(text("x"), `"pause_turn"`, "").Body, "stop_reason is pause_turn", ""},
-		"no arguments":     {`{"content":[{"type":"tool_use","name":"answer"}]}`, "content[0].input is missing", ""},
-		"null arguments":   {`{"content":[{"type":"text","text":"x"},{"type":"tool_use","name":"answer","input":null}]}`, "content[1].input is null", ""},
-		"a block of text":  {`{"content":["x"]}`, "content[0] is a string", ""},
-		"content is text":  {`{"content":"x"}`, "content is a string", ""},
-		"cut in thought":   {reply(`[{"type":"thinking","thinking":"hm"}]`, `"max_tokens"`, "").Body, "no text block; thinking stands there instead; the token limit", ""},
-		"odd block":        {`{"content":[{"type":"planted words"},{"type":7},{"type":"thinking"}]}`, "a block of odd type stands there instead; thinking", ""},
-		"error beside":     {`{"error":{"type":"overloaded_error"},"content":[{"type":"text","text":"x"}]}`, "error is set (overloaded_error)", "overloaded_error"},
-		"error in a 200":   {`{"type":"error","error":{"details":{"error_code":"e1"},"type":"t"}}`, "error is set (e1)", "e1"},
-		"an OpenAI answer": {`{"choices":[{"message":{"content":"x"}}]}`, "content is missing", ""},
+		"unfinished turn":   {reply(text("x"), `"pause_turn"`, "").Body, "stop_reason is pause_turn", ""},
+		"no arguments":      {`{"content":[{"type":"tool_use","name":"answer"}]}`, "content[0].input is missing", ""},
+		"null arguments":    {`{"content":[{"type":"text","text":"x"},{"type":"tool_use","name":"answer","input":null}]}`, "content[1].input is null", ""},
+		"a block of text":   {`{"content":["x"]}`, "content[0] is a string", ""},
+		"content is text":   {`{"content":"x"}`, "content is a string", ""},
+		"cut before a word": {reply(`[]`, `"max_tokens"`, "").Body, "content is empty; the token limit", ""},
+		"no stop reason":    {reply(`[]`, "", "").Body, "content is empty", ""},
+		"ended in thought":  {reply(`[{"type":"thinking","thinking":"hm"}]`, `"end_turn"`, "").Body, "thinking stands there instead", ""},
+		"cut in thought":    {reply(`[{"type":"thinking","thinking":"hm"}]`, `"max_tokens"`, "").Body, "no text block; thinking stands there instead; the token limit", ""},
+		"odd block":         {`{"content":[{"type":"planted words"},{"type":7},{"type":"thinking"}]}`, "a block of odd type stands there instead; thinking", ""},
+		"error beside":      {`{"error":{"type":"overloaded_error"},"content":[{"type":"text","text":"x"}]}`, "error is set (overloaded_error)", "overloaded_error"},
+		"error in a 200":    {`{"type":"error","error":{"details":{"error_code":"e1"},"type":"t"}}`, "error is set (e1)", "e1"},
+		"an OpenAI answer":  {`{"choices":[{"message":{"content":"x"}}]}`, "content is missing", ""},
 	} {
 		resp, err := read(forced, 200, c.body)
 		pe, ok := provider.AsError(err)
@@ -117,6 +122,7 @@ func TestReadStatus(t *testing.T) {
 		{429, body("rate_limit_error", "x", `,"details":{"error_code":"enforced_spend_limit_reached"}`), "enforced_spend_limit_reached", "spend limit", true, true},
 		{429, body("rate_limit_error", "This would exceed your monthly spend limit", ""), "rate_limit_error", "spend limit", true, true},
 		{400, body("invalid_request_error", "Your credit balance is too low to access the API", ""), "invalid_request_error", "no credit", true, true},
+		{400, body("invalid_request_error", "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.", ""), "invalid_request_error", "spend limit", true, true},
 		{400, body("invalid_request_error", "prompt is too long: 200001 tokens", ""), "invalid_request_error", "longer than the model's context", true, false},
 		{500, body("api_error", "credit balance is too low", ""), "api_error", "", false, false},
 		{529, body("overloaded_error", "x", ""), "overloaded_error", "overloaded", false, false},
@@ -146,6 +152,7 @@ func TestASchemaThatIsTooLarge(t *testing.T) {
 		"output_config.format.schema: Invalid schema: The compiled grammar is too large, which would cause performance issues.": true,
 		"Schema is too complex for compilation.":   true,
 		"Schema compilation timeout after 180 s":   true,
+		"Grammar compilation timed out.":           true,
 		"output_config.format.schema: no such key": false,
 	} {
 		for _, asked := range []provider.Asked{first, {Native: true}, forced} {

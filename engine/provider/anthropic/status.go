@@ -33,6 +33,9 @@ var phrases = []struct {
 	{400, "credit balance is too low", func(e *provider.Error) {
 		e.Permanent, e.Account, e.Reason = true, true, "the account has no credit"
 	}},
+	{400, "reached your specified api usage limits", func(e *provider.Error) {
+		e.Permanent, e.Account, e.Reason = true, true, "the account's spend limit is reached"
+	}},
 	{429, "spend limit", func(e *provider.Error) {
 		e.Permanent, e.Account, e.Reason = true, true, "the account's spend limit is reached"
 	}},
@@ -50,5 +53,5 @@ var phrases = []struct {
 // tooLarge tells of the refusals that a tool, which is compiled into no grammar, does not meet.
 func tooLarge(text string) bool {
 	return strings.Contains(text, "grammar is too large") || strings.Contains(text, "too complex") ||
-		strings.Contains(text, "compil") && strings.Contains(text, "timeout")
+		strings.Contains(text, "compil") && (strings.Contains(text, "timeout") || strings.Contains(text, "timed out"))
 }
