@@ -96,3 +96,35 @@ func TestPath(t *testing.T) {
 		t.Errorf("duplicate key at %q", got)
 	}
 }
+
+// TestReportedShapes: cases of reports.jsonl in which the shape, or what is said once for each fault, matters.
+func TestReportedShapes(t *testing.T) {
+	shapes := map[string]string{
+		"L03": `{"type": "string"}`, "S05": `{"type": "string", "pattern": "^a+$", "maxLength": 2}`,
+		"S11":    `{"type": ["string", "null"], "not": {"const": "null"}}`,
+		"L01.c0": `{"type": "integer"}`, "L06.c0": `{"enum": ["X", "Y"]}`,
+	}
+	examples := map[string]string{"L06.c0": `"X"`}
+	for _, c := range recordedTexts(t) {
+		want, ok := shapes[c.ID]
+		if !ok {
+			continue
+		}
+		delete(shapes, c.ID)
+		text := strings.Replace(c.Text, "<10k chars>", strings.Repeat("x", 10_000), 1)
+		v := mustCompile(t, c.spec()).Judge([]byte(text))
+		said := 0
+		for _, f := range v.Findings {
+			said += len(f.Message) + len(f.Value)
+			if string(f.Shape) != want || string(f.Example) != examples[c.ID] {
+				t.Errorf("%s at %s: shape %s, example %s", c.ID, f.Path(), f.Shape, f.Example)
+			}
+		}
+		if len(v.Findings) == 0 || said > 4000 {
+			t.Errorf("%s: %d findings say %d bytes", c.ID, len(v.Findings), said)
+		}
+	}
+	if len(shapes) > 0 {
+		t.Errorf("not recorded: %v", shapes)
+	}
+}

@@ -56,23 +56,15 @@ func (n number) double() ref.Val {
 	if n.exp < 0 || len(n.digits)+n.exp > nativeDigits {
 		return exact{number: n}
 	}
-	i := n.small(n.exp)
-	if n.negative {
-		i = -i
-	}
-	return types.Double(i)
+	return types.Double(n.signed(n.exp))
 }
 
-// integer returns the CEL number of type int that equals n, which has no fraction.
-func (n number) integer() ref.Val {
+// whole returns the CEL number of type int that equals n, which has no fraction.
+func (n number) whole() ref.Val {
 	if len(n.digits)+n.exp > 18 {
 		return exact{number: n, integer: true}
 	}
-	i := n.small(n.exp)
-	if n.negative {
-		i = -i
-	}
-	return types.Int(i)
+	return types.Int(n.signed(n.exp))
 }
 
 // operand returns the number as a quotient to calculate with.
@@ -109,16 +101,28 @@ func (e exact) compareTo(other exact) int {
 	return e.rat().Cmp(other.rat())
 }
 
-// calculate applies one of + - * / % and, for one operand, the negation of b. whole asks for the division of integers,
-// which cuts the fraction away.
-func calculate(op byte, a, b exact, whole bool) (*big.Rat, error) {
+// signed is the number's digits with shift zeros behind them and its sign, at most 18 digits in all.
+func (n number) signed(shift int) int64 {
+	if n.negative {
+		return -n.small(shift)
+	}
+	return n.small(shift)
+}
+
+// calculate applies one of + - * / % to a and b. whole asks for the division of integers, which cuts the fraction away.
+func calculate(op byte, a, b exact, whole bool) (exact, error) {
+	if a.ratio == nil && b.ratio == nil {
+		if n, ok := quick(op, a.number, b.number); ok {
+			return exact{number: n}, nil
+		}
+	}
 	x, err := a.operand()
 	if err != nil {
-		return nil, err
+		return exact{}, err
 	}
 	y, err := b.operand()
 	if err != nil {
-		return nil, err
+		return exact{}, err
 	}
 	r := new(big.Rat)
 	switch op {
@@ -129,9 +133,34 @@ func calculate(op byte, a, b exact, whole bool) (*big.Rat, error) {
 	case '*':
 		r.Mul(x, y)
 	default:
-		return divide(op, x, y, whole)
+		r, err = divide(op, x, y, whole)
 	}
-	return r, nil
+	return exact{ratio: r}, err
+}
+
+// quick adds, subtracts and multiplies decimals of few digits.
+func quick(op byte, a, b number) (number, bool) {
+	low := min(a.exp, b.exp)
+	switch {
+	case low < -maxCalculated || max(a.exp, b.exp) > maxCalculated:
+		return number{}, false
+	case op == '*' && len(a.digits)+len(b.digits) <= 18:
+		return decimal(a.signed(0)*b.signed(0), a.exp+b.exp), true
+	case op != '+' && op != '-' || max(len(a.digits)+a.exp, len(b.digits)+b.exp)-low > 17:
+		return number{}, false
+	case op == '+':
+		return decimal(a.signed(a.exp-low)+b.signed(b.exp-low), low), true
+	}
+	return decimal(a.signed(a.exp-low)-b.signed(b.exp-low), low), true
+}
+
+// decimal is v times ten to exp.
+func decimal(v int64, exp int) number {
+	n := parseNumber(strconv.FormatInt(v, 10))
+	if n.digits != "" {
+		n.exp += exp
+	}
+	return n
 }
 
 func divide(op byte, x, y *big.Rat, whole bool) (*big.Rat, error) {
@@ -151,19 +180,21 @@ func divide(op byte, x, y *big.Rat, whole bool) (*big.Rat, error) {
 // maxBits bounds a result: about twice maxCalculated in digits.
 const maxBits = 8192
 
-// result makes a CEL number of r, of type int if integer is set and it has no fraction.
-func result(r *big.Rat, integer bool) ref.Val {
-	if r.Num().BitLen() > maxBits || r.Denom().BitLen() > maxBits {
-		return types.WrapErr(errTooLong)
+// result makes a CEL number of e, of type int if integer is set and it has no fraction.
+func result(e exact, integer bool) ref.Val {
+	if r := e.ratio; r != nil {
+		if r.Num().BitLen() > maxBits || r.Denom().BitLen() > maxBits {
+			return types.WrapErr(errTooLong)
+		}
+		if !r.IsInt() {
+			return e
+		}
+		e = exact{number: parseNumber(r.Num().String())}
 	}
-	if !r.IsInt() {
-		return exact{ratio: r}
+	if integer && e.exp >= 0 {
+		return e.number.whole()
 	}
-	n := parseNumber(r.Num().String())
-	if integer {
-		return n.integer()
-	}
-	return n.double()
+	return e.number.double()
 }
 
 // String spells the number in decimals, a quotient that has no end with 20 places.
@@ -205,7 +236,7 @@ func (e exact) truncated() ref.Val {
 	if err != nil {
 		return types.WrapErr(err)
 	}
-	return result(new(big.Rat).SetInt(new(big.Int).Quo(r.Num(), r.Denom())), true)
+	return result(exact{ratio: new(big.Rat).SetInt(new(big.Int).Quo(r.Num(), r.Denom()))}, true)
 }
 
 // Equal implements ref.Val.

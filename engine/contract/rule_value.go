@@ -43,7 +43,7 @@ func (v variables) ResolveName(name string) (any, bool) {
 	members, _ := v.value.(map[string]any)
 	member, ok := members[name]
 	if n, isNumber := member.(json.Number); isNumber && v.integers[name] && isInteger(string(n)) {
-		return parseNumber(string(n)).integer(), true
+		return parseNumber(string(n)).whole(), true
 	}
 	return member, ok
 }
