@@ -83,8 +83,12 @@ func (c *Client) Do(ctx context.Context, ep *Endpoint, req *Request) (*Response,
 	if err != nil || resp == nil {
 		return nil, k.scrub(k.annotate(err, reply, c.now()))
 	}
+	resp.Model = k.clean(cut(resp.Model, modelLimit))
 	return resp, nil
 }
+
+// modelLimit bounds the model's name that a reply reports, in bytes: a result and its events repeat it.
+const modelLimit = 256
 
 // call is the state of one Do.
 type call struct {
@@ -123,10 +127,14 @@ func (k *call) resolveKey() error {
 		}
 		return k.unsent("the key could not be resolved: "+err.Error(), true)
 	}
-	if strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	// A space at an end is no part of a key; left in, it would make a key with a scheme of its own of it.
+	k.key = strings.Trim(key, " ")
+	switch {
+	case strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return k.unsent("the key holds a control character, perhaps a line break: no header can carry it", true)
+	case k.key == "" && key != "":
+		return k.unsent("the key is blank", true)
 	}
-	k.key = key
 	return nil
 }
 

@@ -71,6 +71,9 @@ func TestRequestOnTheWire(t *testing.T) {
 		"own scheme": {func(e *provider.Endpoint) {
 			e.Key = func(context.Context) (string, error) { return "Basic eA==", nil }
 		}, func(r *http.Request) bool { return r.Header.Get("Authorization") == "Basic eA==" }},
+		"key and spaces": {func(e *provider.Endpoint) {
+			e.Key = func(context.Context) (string, error) { return " k ", nil }
+		}, func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer k" }},
 		"key wins":  {func(e *provider.Endpoint) { e.Key, e.Header = key, http.Header{"Authorization": {"x"}} }, func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer k" }},
 		"empty key": {func(e *provider.Endpoint) { e.Key = func(context.Context) (string, error) { return "", nil } }, func(r *http.Request) bool { return r.Header["Authorization"] == nil }},
 		"userinfo":  {func(e *provider.Endpoint) { e.URL = "http://u:p@model.invalid" }, func(r *http.Request) bool { u, p, _ := r.BasicAuth(); return u == "u" && p == "p" }},
@@ -82,6 +85,21 @@ func TestRequestOnTheWire(t *testing.T) {
 	for name, c := range cases {
 		if _, err := over(t.Context(), rt, c.change); err != nil || !c.check(got) {
 			t.Errorf("%s: %v, sent to %s with %v", name, err, got.URL, got.Header)
+		}
+	}
+}
+
+// TestTheReportedModelIsBounded: a result repeats it, so it holds neither a novel nor the key.
+func TestTheReportedModelIsBounded(t *testing.T) {
+	for model, want := range map[string]string{"m-1": "m-1", "x planted-key": "x [key]", strings.Repeat("é", 200): strings.Repeat("é", 128)} {
+		rt := roundTrip(func(*http.Request) (*http.Response, error) {
+			return reply(200, `{"model":"`+model+`",`+answer[1:]), nil
+		})
+		resp, err := over(t.Context(), rt, func(e *provider.Endpoint) {
+			e.Key = func(context.Context) (string, error) { return "planted-key", nil }
+		})
+		if err != nil || resp.Model != want {
+			t.Errorf("%q was reported as %+v, %v", model, resp, err)
 		}
 	}
 }
@@ -102,6 +120,7 @@ func TestFaultsBeforeTheCall(t *testing.T) {
 		"bad url":    {func(e *provider.Endpoint) { e.URL = "ftp://planted:planted@x" }, provider.KindInvalid, true, "url"},
 		"odd url":    {func(e *provider.Endpoint) { e.URL = "http://planted\x7f" }, provider.KindInvalid, true, "url"},
 		"no key":     {key("", errors.New("KEY is not set")), provider.KindTransport, true, "KEY is not set"},
+		"blank key":  {key("  ", nil), provider.KindTransport, true, "the key is blank"},
 		"odd key":    {key("planted\n", nil), provider.KindTransport, true, "control character"},
 	}
 	for name, c := range cases {

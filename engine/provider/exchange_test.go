@@ -171,6 +171,11 @@ func TestTheKeyIsScrubbed(t *testing.T) {
 	if pe.Code != "" || pe.Detail != "wrong key [key]!" || pe.Reason != "the provider refused [key]" {
 		t.Errorf("got %+v", pe)
 	}
+	body = strings.ReplaceAll(body, key, "model")
+	_, pe = do(t, fixed{resp: &http.Response{StatusCode: 400, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}}, "model")
+	if pe.Code != "model" || pe.Detail != "wrong key model!" || pe.Reason != "the provider refused model" {
+		t.Errorf("a placeholder was taken out of words: %+v", pe)
+	}
 	k := &call{}
 	if err := k.scrub(context.Canceled); err != context.Canceled {
 		t.Errorf("got %v", err)

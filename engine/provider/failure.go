@@ -118,13 +118,23 @@ func (k *call) annotate(err error, r *Reply, now time.Time) *Error {
 // scrub takes the key out of what a provider may have echoed.
 func (k *call) scrub(err error) error {
 	pe, ok := err.(*Error)
-	if !ok || k.key == "" {
+	if !ok {
 		return err
 	}
-	if strings.Contains(pe.Code, k.key) {
+	if k.clean(pe.Code) != pe.Code {
 		pe.Code = ""
 	}
-	pe.Reason = strings.ReplaceAll(pe.Reason, k.key, "[key]")
-	pe.Detail = strings.ReplaceAll(pe.Detail, k.key, "[key]")
+	pe.Reason, pe.Detail = k.clean(pe.Reason), k.clean(pe.Detail)
 	return pe
+}
+
+// placeholder is the length up to which a key is a placeholder such as x or EMPTY, for a server that wants none: it is no
+// secret, and may be a part of any word.
+const placeholder = 7
+
+func (k *call) clean(text string) string {
+	if len(k.key) <= placeholder {
+		return text
+	}
+	return strings.ReplaceAll(text, k.key, "[key]")
 }

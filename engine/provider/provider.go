@@ -50,7 +50,7 @@ type Response struct {
 	// Arguments says that Text is the arguments of a forced tool, byte for byte: findings in it are named
 	// "arguments.location" (issue 3, item 2).
 	Arguments bool
-	// Model as the provider reports it.
+	// Model as the provider reports it, at most 256 bytes of it.
 	Model string
 	// Tokens is nil when nothing was reported.
 	Tokens *schemas.Tokens

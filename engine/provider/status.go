@@ -9,12 +9,15 @@ import (
 const DetailLimit = 4 << 10
 
 // Detail returns the beginning of a provider's text, cut at a UTF-8 boundary.
-func Detail(s string) string {
-	if len(s) <= DetailLimit {
+func Detail(s string) string { return cut(s, DetailLimit) }
+
+// cut returns at most limit bytes of s, at a UTF-8 boundary.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	n := DetailLimit
-	for n > DetailLimit-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+	n := limit
+	for n > limit-utf8.UTFMax && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return s[:n]
