@@ -65,10 +65,12 @@ func (m *model) RoundTrip(r *http.Request) (*http.Response, error) {
 type rig struct {
 	*place
 	model *model
+	// yaml is the emend.yaml of the workers to come.
+	yaml string
 }
 
 func newRig(t *testing.T) *rig {
-	return &rig{place: newPlace(t), model: &model{called: make(chan string, 64), replies: make(chan any, 64)}}
+	return &rig{place: newPlace(t), yaml: rigConfig, model: &model{called: make(chan string, 64), replies: make(chan any, 64)}}
 }
 
 // working is a worker that runs.
@@ -80,7 +82,7 @@ type working struct {
 
 func (r *rig) newWorker(o Options) *Worker {
 	r.Helper()
-	snap, err := prompts.LoadFS(fstest.MapFS{"emend.yaml": {Data: []byte(rigConfig)}})
+	snap, err := prompts.LoadFS(fstest.MapFS{"emend.yaml": {Data: []byte(r.yaml)}})
 	r.must(err)
 	e, err := engine.New(snap, engine.WithTransport(r.model), engine.WithTrouble())
 	r.must(err)

@@ -3,12 +3,15 @@ package consumer
 import (
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server/ats"
 	"github.com/nats-io/nats.go"
+
+	"emend/schemas"
 )
 
 // bubble runs f in virtual time. nats.go pools timers for the whole process: they are collected on the way in and out.
@@ -168,5 +171,28 @@ func TestOverIsOver(t *testing.T) {
 			t.Error("a lease that was over is held again")
 		}
 		p.must(sub.Unsubscribe())
+	})
+}
+
+// TestRunOfTenMinutesIsCalledOnce: under a lease of half a minute, with a second worker that waits for work all the time.
+func TestRunOfTenMinutesIsCalledOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		r.yaml = strings.Replace(rigConfig, "call_timeout: 60s", "call_timeout: 15m", 1)
+		events := r.watch()
+		first, second := r.work(Options{}), r.work(Options{})
+		r.put("default", "long", jsonRequest, nil)
+		receive(t, "the call", r.model.called)
+		time.Sleep(10 * time.Minute)
+		r.model.replies <- `{"score": 1}`
+		e := until(t, events, schemas.EventFinished)
+		if e.Delivery != 1 || e.Outcome != schemas.StatusSucceeded || e.Totals.Counts.Calls != 1 || e.Totals.TimingMS.Model < (10*time.Minute).Milliseconds() {
+			t.Errorf("%+v, %+v", e, e.Totals)
+		}
+		if len(r.model.called) != 0 {
+			t.Error("it was called twice")
+		}
+		r.stop(first)
+		r.stop(second)
 	})
 }

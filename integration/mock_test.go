@@ -40,6 +40,8 @@ rules:
       - {text: '{"score": "one"}', usage: {input: 10, output: 5}}
       - {text: '{"score": "HOLD"}', usage: {input: 10, output: 5}}
       - {json: {score: 1}, usage: {input: 10, output: 5}}
+  - match: {contains: TAKES-LONG}
+    replies: [{json: {score: 1}, delay: 4s}]
   - match: {contains: BIG-NUMBER}
     replies: [{text: '1e1000001'}]
   - match: {contains: BAD-REQUEST}
