@@ -27,7 +27,7 @@ func (d *Dialect) Build(ep *provider.Endpoint, r *provider.Request) (*provider.W
 	if err := writeMessages(&e, ep, r.Messages); err != nil {
 		return nil, err
 	}
-	native.write(&e, r.Settings.ReasoningEffort)
+	native.write(&e, effort(r.Settings))
 	if err := ep.WriteMembers(&e, optBody); err != nil {
 		return nil, err
 	}
@@ -79,15 +79,27 @@ func choose(ep *provider.Endpoint, r *provider.Request) (native, error) {
 	return n, nil
 }
 
+// effort is reasoning_effort in the API's words, "" to send none: it knows neither minimal nor none, and a model does not
+// think unless it is asked to, by option body.
+func effort(s schemas.Settings) string {
+	switch {
+	case s.ReasoningEffort == nil || *s.ReasoningEffort == "none":
+		return ""
+	case *s.ReasoningEffort == "minimal":
+		return "low"
+	}
+	return *s.ReasoningEffort
+}
+
 // write puts the schema, and with it the effort, since both live in output_config.
-func (n native) write(e *provider.Encoder, effort *string) {
+func (n native) write(e *provider.Encoder, effort string) {
 	format := n.Schema != nil && n.Form == carriedGrammar
-	if format || effort != nil {
+	if format || effort != "" {
 		e.Key("output_config")
 		e.Open('{')
-		if effort != nil {
+		if effort != "" {
 			e.Key("effort")
-			e.String(*effort)
+			e.String(effort)
 		}
 		if format {
 			n.writeFormat(e, "format")

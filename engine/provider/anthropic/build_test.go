@@ -61,6 +61,8 @@ func TestBuild(t *testing.T) {
 			`{"model":"m","max_tokens":4096,` + q + `,"thinking":{"type":"adaptive"},"top_k":40,"stream":false}`},
 		"native": {nil, with(ask(user("q")), native),
 			`{"model":"m","max_tokens":4096,` + q + `,"output_config":{"format":{"type":"json_schema","schema":` + schema + `}},"stream":false}`},
+		"no effort":        {nil, with(ask(user("q")), func(r *provider.Request) { r.Settings.ReasoningEffort = new("none") }), `{"model":"m","max_tokens":4096,` + q + `,"stream":false}`},
+		"the least effort": {nil, with(ask(user("q")), func(r *provider.Request) { r.Settings.ReasoningEffort = new("minimal") }), `{"model":"m","max_tokens":4096,` + q + `,"output_config":{"effort":"low"},"stream":false}`},
 		"native with effort": {nil, with(with(ask(user("q")), native), func(r *provider.Request) { r.Settings.ReasoningEffort = new("high") }),
 			`{"model":"m","max_tokens":4096,` + q + `,"output_config":{"effort":"high","format":{"type":"json_schema","schema":` + schema + `}},"stream":false}`},
 		"output_format": {map[string]any{"native_form": "output_format"}, with(ask(user("q")), native),
