@@ -24,7 +24,6 @@ type tortureOptions struct {
 	workers      int
 	rate         int
 	kill         time.Duration
-	embedded     bool
 }
 
 // torture runs a mixed load with faults against workers that it kills, in a space of its own, and proves the ledger.
