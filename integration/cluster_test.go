@@ -114,19 +114,48 @@ func TestClusterUnderHarm(t *testing.T) {
 	if err := <-published; err != nil {
 		t.Fatal(err)
 	}
+	c.eventually("every run has its result", func() bool { return c.holds(n.ResultsStream()) == runs })
+	c.eventually("the queue is empty", func() bool { return c.holds(n.RunsStream()) == 0 })
 	for i := range runs {
-		r := c.result(fmt.Sprintf("c-%d", i))
-		if r.Status != schemas.StatusSucceeded {
-			t.Errorf("run %d: %s %+v", i, r.Status, r.Error)
+		id := fmt.Sprintf("c-%d", i)
+		if r := c.settledResult(id); r.Status != schemas.StatusSucceeded {
+			t.Errorf("run %s: %s %+v", id, r.Status, r.Error)
 		}
 	}
-	c.eventually("the queue is empty", func() bool { return c.count(n.RunsStream()) == 0 })
-	if got := c.count(n.ResultsStream()); got != runs {
-		t.Errorf("%d results are stored", got)
-	}
-	if got := c.count(n.DeadStream()); got != 0 {
+	if got := c.holds(n.DeadStream()); got != 0 {
 		t.Errorf("%d dead letters", got)
 	}
+}
+
+// holds is how many messages a stream has, -1 while it has no leader to tell.
+func (c *cluster) holds(stream string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	s, err := c.js.Stream(ctx, stream)
+	if err != nil {
+		return -1
+	}
+	return int(s.CachedInfo().State.Msgs)
+}
+
+// settledResult reads a stored result, again while there is no leader.
+func (c *cluster) settledResult(id string) *schemas.Result {
+	c.Helper()
+	var data []byte
+	c.eventually("the result of "+id+" can be read", func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		s, err := c.js.Stream(ctx, c.names.ResultsStream())
+		if err != nil {
+			return false
+		}
+		m, err := s.GetLastMsgForSubject(ctx, c.names.Result("default", id))
+		if err == nil {
+			data = m.Data
+		}
+		return err == nil
+	})
+	return c.decode(data)
 }
 
 // publishAll publishes runs with confirmation, again until each is stored: an id makes that safe.
