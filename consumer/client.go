@@ -56,23 +56,38 @@ func (c *Client) Fill(ctx context.Context, r *schemas.Result) error { return c.b
 // ErrDuplicate says that the id is queued or running already.
 var ErrDuplicate = errors.New("a request with this id is queued or running already")
 
-// Publish stores a request and returns its sequence. The publish is confirmed; after a timeout the same id is safe to
-// publish again.
+// publishTry bounds one try to publish: a confirmation that was lost with its connection never comes.
+const publishTry = 5 * time.Second
+
+// Publish stores a request and returns its sequence. The publish is confirmed; one whose confirmation does not come is tried
+// again until ctx is done, which its id makes safe. The sequence is 0 where an earlier try turns out to have been stored.
 func (c *Client) Publish(ctx context.Context, backend string, k Key, body []byte, replyTo string) (uint64, error) {
 	m := &nats.Msg{Subject: c.names.Run(backend, k.Queue, k.ID), Data: body, Header: nats.Header{}}
 	if replyTo != "" {
 		m.Header.Set(subjects.HeaderReplyTo, replyTo)
 	}
-	ack, err := c.js.PublishMsg(ctx, m)
+	ack, err := c.try(ctx, m)
+	again := false
+	for ; ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded); again = true {
+		ack, err = c.try(ctx, m)
+	}
 	switch {
 	case err == nil:
 		return ack.Sequence, nil
+	case again && isCode(err, codeStreamFull) && strings.Contains(err.Error(), "per subject"):
+		return 0, nil
 	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
 		return 0, fmt.Errorf("no stream takes %s: is a worker with backend %q and queue %q set up in this space?", m.Subject, backend, k.Queue)
 	case isCode(err, codeStreamFull) && strings.Contains(err.Error(), "per subject"):
 		return 0, ErrDuplicate
 	}
 	return 0, fmt.Errorf("publish the run: %w", err)
+}
+
+func (c *Client) try(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error) {
+	ctx, cancel := context.WithTimeout(ctx, publishTry)
+	defer cancel()
+	return c.js.PublishMsg(ctx, m)
 }
 
 // Run publishes a request, hands every event to watch (nil for none), and returns the result when it is stored.

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"emend/consumer"
 	"emend/internal/devnats"
 	"emend/schemas"
 	"emend/subjects"
@@ -166,7 +168,7 @@ func (c *cluster) publishAll(runs int) error {
 		id, text := fmt.Sprintf("c-%d", i), []byte(body("rate", "fine"))
 		for {
 			_, err := c.client().Publish(ctx, "mock", c.key(id), text, "")
-			if err == nil || strings.Contains(err.Error(), "queued or running") {
+			if err == nil || errors.Is(err, consumer.ErrDuplicate) {
 				break
 			}
 			if ctx.Err() != nil {
