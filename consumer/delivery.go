@@ -200,8 +200,11 @@ func (h *handler) unaddressable(ctx context.Context, err error) {
 }
 
 // execute drives the run and settles it, or hands it back when its backend is in trouble or the worker drains.
-func (h *handler) execute(ctx context.Context, s run.State, replace uint64) {
-	switch err := h.begin(ctx); {
+func (h *handler) execute(work context.Context, s run.State, replace uint64) {
+	ctx, call, forget := h.w.inflight.add(work, h.key)
+	defer forget()
+	defer h.turn(ctx)()
+	switch err := h.begin(work); {
 	case errors.Is(err, ErrOvertaken):
 		h.lost(err, run.State{})
 		return
@@ -210,9 +213,6 @@ func (h *handler) execute(ctx context.Context, s run.State, replace uint64) {
 		h.handBack(h.w.base, HandBack{Delay: ledgerRetry, Cause: "ledger"})
 		return
 	}
-	work := ctx
-	ctx, call, forget := h.w.inflight.add(work, h.key)
-	defer forget()
 	s.Counts.Executions++
 	h.answersBefore = h.answers()
 	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Patience: patience,
@@ -248,13 +248,28 @@ func (h *handler) allowed() error {
 	return nil
 }
 
-// begin notes a start, from the second delivery on: a worker that dies over and over must be found out.
+// turn lets the runs that have one start left run one at a time, each after the other. Runs that were in hand when their
+// worker died twice are suspect all together: the one that kills must not take the others' last start with it.
+func (h *handler) turn(ctx context.Context) (done func()) {
+	if left := h.w.limits().MaxStarts - h.saved.Starts; left != 1 || h.saved.Starts == 0 {
+		return func() {}
+	}
+	select {
+	case h.w.lastStart <- struct{}{}:
+		return func() { <-h.w.lastStart }
+	case <-ctx.Done(): // put down, or cancelled: nothing will be called
+		return func() {}
+	}
+}
+
+// begin notes a start: a worker that dies over and over must be found out. That of a first delivery is written only with
+// a state; without an entry it is known by the redelivery.
 func (h *handler) begin(ctx context.Context) error {
+	h.saved.Starts++
+	h.saved.begun = true
 	if h.d.count < 2 {
 		return nil
 	}
-	h.saved.Starts++
-	h.saved.begun = true
 	return h.w.ledger.save(ctx, h.key, h.saved)
 }
 

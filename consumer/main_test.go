@@ -143,3 +143,17 @@ func receive[T any](t *testing.T, what string, ch <-chan T) T {
 func message(subject, name, value string) *nats.Msg {
 	return &nats.Msg{Subject: subject, Header: nats.Header{name: {value}}}
 }
+
+// eventually looks until what holds, for what no signal tells.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick, end := time.NewTicker(2*time.Millisecond), time.After(20*time.Second)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("%s: not within 20 s", what)
+		}
+	}
+}

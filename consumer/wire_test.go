@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,13 @@ func pulling(t *testing.T, ackWait time.Duration) (*place, *pulls, chan *nats.Ms
 	t.Helper()
 	p := newPlace(t)
 	p.set(config(), ackWait)
+	ps, in := p.pulls()
+	return p, ps, in
+}
+
+// pulls asks the durables of config, and where the answers come.
+func (p *place) pulls() (*pulls, chan *nats.Msg) {
+	p.Helper()
 	ps := &pulls{nc: p.nc, inbox: nats.NewInbox(), open: map[string]*pull{}, prefix: p.names.API("") + "CONSUMER.MSG.NEXT." + p.names.RunsStream() + "."}
 	for _, name := range config().QueueNames() {
 		ps.queues = append(ps.queues, &queue{name: name, durable: p.names.Durable("mock", name), weight: 1})
@@ -53,7 +61,7 @@ func pulling(t *testing.T, ackWait time.Duration) (*place, *pulls, chan *nats.Ms
 	in := make(chan *nats.Msg, 64)
 	_, err := p.nc.ChanSubscribe(ps.inbox+".*", in)
 	p.must(err)
-	return p, ps, in
+	return ps, in
 }
 
 // put publishes a request and returns its sequence and when it was stored.
@@ -135,18 +143,10 @@ func (p *place) gone(seq uint64) {
 	p.must(p.nc.Flush())
 	s, err := p.js.Stream(p.Context(), p.names.RunsStream())
 	p.must(err)
-	tick, end := time.NewTicker(2*time.Millisecond), time.After(10*time.Second)
-	defer tick.Stop()
-	for {
-		if _, err := s.GetMsg(p.Context(), seq); err != nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-end:
-			p.Fatalf("request %d is still queued", seq)
-		}
-	}
+	eventually(p.T, fmt.Sprintf("request %d leaves the queue", seq), func() bool {
+		_, err := s.GetMsg(p.Context(), seq)
+		return err != nil
+	})
 }
 
 // TestStatusesOfARealServer: empty durables, a durable that is deleted, and a request that pretends to be a status.

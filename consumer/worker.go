@@ -53,12 +53,14 @@ type Worker struct {
 	blobs    *Blobs
 	leases   *leases
 	inflight *inflight
-	troubles troubleLog
-	pools    map[string]*pool
-	verdicts telemetry.Verdicts
-	topology Topology
-	draining atomic.Bool
-	remaking atomic.Bool
+	// lastStart is held by the run that has its last start.
+	lastStart chan struct{}
+	troubles  troubleLog
+	pools     map[string]*pool
+	verdicts  telemetry.Verdicts
+	topology  Topology
+	draining  atomic.Bool
+	remaking  atomic.Bool
 	// stuckRuns have an answer and cannot store it.
 	stuckRuns atomic.Int64
 	// background are the goroutines that are neither a pool's nor a run's: heartbeats, and making durables again.
@@ -78,7 +80,7 @@ func NewWorker(nc *nats.Conn, e *engine.Engine, o Options) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{id: o.ID, opts: o, nc: nc, js: js, names: names, inflight: newInflight(), pools: map[string]*pool{},
+	w := &Worker{id: o.ID, opts: o, nc: nc, js: js, names: names, inflight: newInflight(), lastStart: make(chan struct{}, 1), pools: map[string]*pool{},
 		topology: NewTopology(names, cfg, o.AckWait)}
 	if w.id == "" {
 		w.id = "w-" + subjects.NewID()[:8]

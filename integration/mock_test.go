@@ -18,6 +18,9 @@ import (
 // holdMark in a request's text makes the mock wait with its answer until release is called.
 const holdMark = "HOLD"
 
+// pauseMark does the same until resume is called, and tells nobody.
+const pauseMark = "PAUSE"
+
 // script is what the mock answers: by a word of the conversation, else a short text.
 const script = `
 rules:
@@ -67,6 +70,8 @@ type mock struct {
 	arrived, left chan string
 	mu            sync.Mutex
 	released      chan struct{}
+	resumed       chan struct{}
+	resume        func()
 	keys          sync.Map
 	// under counts the calls that came and are not answered yet, by their Authorization; most is how many there ever were
 	// at once.
@@ -81,9 +86,10 @@ func newMock(t *testing.T) *mock {
 		t.Fatal(err)
 	}
 	m := &mock{scripted: s.Handler(), arrived: make(chan string, 1024), left: make(chan string, 1024), released: make(chan struct{}),
-		answers: map[string]string{}, under: map[string]int{}}
+		answers: map[string]string{}, under: map[string]int{}, resumed: make(chan struct{})}
+	m.resume = sync.OnceFunc(func() { close(m.resumed) })
 	m.http = httptest.NewServer(m)
-	t.Cleanup(func() { m.release(); m.http.Close() })
+	t.Cleanup(func() { m.release(); m.resume(); m.http.Close() })
 	return m
 }
 
@@ -105,6 +111,13 @@ func (m *mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if bytes.Contains(body, []byte(holdMark)) && !m.held(r, string(body)) {
 		panic(http.ErrAbortHandler)
+	}
+	if bytes.Contains(body, []byte(pauseMark)) {
+		select {
+		case <-m.resumed:
+		case <-r.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
 	}
 	if text, ok := m.answer(string(body)); ok {
 		m.say(w, text)
@@ -168,13 +181,6 @@ func (m *mock) open(key string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.under[key]
-}
-
-// hold makes the marked calls to come wait again, after a release.
-func (m *mock) hold() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.released = make(chan struct{})
 }
 
 // release lets all held calls, and those to come, through.

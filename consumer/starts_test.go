@@ -1,0 +1,137 @@
+package consumer
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"emend/prompts"
+	"emend/schemas"
+)
+
+// redelivered publishes requests that were delivered once and handed back, and notes starts for each.
+func (r *rig) redelivered(starts int, ids ...string) {
+	r.Helper()
+	r.set(config(), 0)
+	ps, in := r.pulls()
+	var taken []*delivery
+	for _, id := range ids {
+		seq, _ := r.put("default", id, jsonRequest, nil)
+		ps.waits(r.T, "default")
+		_, d := next(r.T, ps, in)
+		taken = append(taken, d)
+		if starts > 0 {
+			r.must(r.ledger().save(r.Context(), Key{"default", id}, &saved{V: savedVersion, Seq: seq, Starts: starts}))
+		}
+	}
+	for _, d := range taken {
+		r.must(d.nak(0))
+	}
+	r.must(r.nc.Flush())
+}
+
+// TestRunsWithOneStartLeftTakeTurns: the second is not started before the first has ended, and not held up by a drain.
+func TestRunsWithOneStartLeftTakeTurns(t *testing.T) {
+	r := newRig(t)
+	r.redelivered(2, "a", "b", "c")
+	events := r.watch()
+	w := r.work(Options{})
+	first := until(t, events, schemas.EventStarted)
+	receive(t, "the first call", r.model.called)
+	r.model.replies <- `1`
+	for e := receive(t, "an event", events); e.Kind != schemas.EventFinished; e = receive(t, "an event", events) {
+		if e.RunID != first.RunID {
+			t.Errorf("%s of %s beside %s", e.Kind, e.RunID, first.RunID)
+		}
+	}
+	second := until(t, events, schemas.EventStarted)
+	receive(t, "the second call", r.model.called)
+	w.cancel()
+	if e := until(t, events, schemas.EventWaiting); e.Cause != "draining" || e.RunID == second.RunID {
+		t.Errorf("%s waits: %s", e.RunID, e.Cause)
+	} else if s := r.state(e.RunID); s.Starts != 2 {
+		t.Errorf("a drain counts: %+v", s)
+	}
+	r.model.replies <- `2`
+	r.must(receive(t, "the worker ends", w.done))
+}
+
+// TestStartOfAFirstDeliveryIsInItsState: a worker that dies in a repair of a first delivery leaves word of that start.
+func TestStartOfAFirstDeliveryIsInItsState(t *testing.T) {
+	r := newRig(t)
+	w := r.work(Options{})
+	r.put("default", "mended", jsonRequest, nil)
+	r.model.replies <- `no JSON`
+	for range 2 {
+		receive(t, "a call", r.model.called)
+	}
+	if s := r.state("mended"); s.Starts != 1 || s.State == nil {
+		t.Errorf("%+v", s)
+	}
+	r.stop(w)
+	if s := r.state("mended"); s.Starts != 0 || s.Cause != "draining" {
+		t.Errorf("after the drain: %+v", s)
+	}
+}
+
+// TestStartThatCannotBeNotedMakesNoCall: the bucket takes nothing, the run is handed back, and runs when there is room.
+func TestStartThatCannotBeNotedMakesNoCall(t *testing.T) {
+	r := newRig(t)
+	r.redelivered(0, "later")
+	events := r.watch()
+	bucket := "KV_" + r.names.StateBucket()
+	s, err := r.js.Stream(r.Context(), bucket)
+	r.must(err)
+	full := s.CachedInfo().Config
+	full.MaxBytes = 16
+	_, err = r.js.UpdateStream(r.Context(), full)
+	r.must(err)
+	w := r.work(Options{})
+	if e := until(t, events, schemas.EventWaiting); e.Cause != "ledger" || *e.WaitMS != ledgerRetry.Milliseconds() {
+		t.Errorf("%+v", e)
+	}
+	if len(r.model.called) != 0 {
+		t.Error("called without a noted start")
+	}
+	full.MaxBytes = -1
+	_, err = r.js.UpdateStream(r.Context(), full)
+	r.must(err)
+	r.model.replies <- `1`
+	if e := until(t, events, schemas.EventFinished); e.Outcome != schemas.StatusSucceeded || e.Delivery != 3 {
+		t.Errorf("%+v", e)
+	}
+	r.stop(w)
+}
+
+// TestLateComersAreHandedBack: what the server has delivered when a pool closes waits for no lease.
+func TestLateComersAreHandedBack(t *testing.T) {
+	r := newRig(t)
+	w := r.newWorker(Options{AckWait: time.Hour})
+	w.base = t.Context()
+	r.must(w.prepare(t.Context()))
+	p := newPool(w, prompts.Backend{Name: "mock"}, w.Engine().Snapshot().Config())
+	r.must(p.listen())
+	events := r.watch()
+	for _, id := range []string{"a", "b", "c"} {
+		r.put("default", id, jsonRequest, nil)
+	}
+	r.must(p.pulls.send(p.pulls.queues[0], pull{left: 3}, true, time.Now()))
+	eventually(t, "all are on their way", func() bool { return len(p.inbox) == 3 })
+	stop, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.draining.Store(true)
+	p.run(stop, t.Context())
+	p.running.Wait()
+	for range 3 {
+		if e := until(t, events, schemas.EventWaiting); e.Cause != "draining" {
+			t.Errorf("%+v", e)
+		}
+	}
+	ps, in := r.pulls()
+	for range 3 {
+		ps.waits(t, "default")
+		if _, d := next(t, ps, in); d.count != 2 {
+			t.Errorf("delivery %d", d.count)
+		}
+	}
+}
