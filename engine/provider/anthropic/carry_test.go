@@ -15,9 +15,9 @@ func TestCarryOfWhatTheAPICompiles(t *testing.T) {
 	for name, schema := range map[string]string{
 		"empty object": `{` + closed + `}`,
 		"every keyword": `{"title":"t","description":"d",` + closed + `,"properties":{"z":{"type":["string","null"],"format":"date","pattern":"^a{1,3}(b|c)+$"},
-			"a":{"type":"array","items":{"enum":[1,"x",null,true],"type":["integer","string","null","boolean"]},"minItems":1},"c":{"const":1.50},
+			"a":{"type":"array","items":{"enum":[1,"x",null,true]},"minItems":1},"e":{"enum":["x","y"],"type":"string"},"i":{"type":"integer","enum":[1,2.0]},"c":{"const":1.50},
 			"u":{"anyOf":[{"type":"null"},{"$ref":"#/$defs/n~1a"}]},"m":{"type":"string","allOf":[{"type":"string","format":"uri"}]}},
-			"required":["z","a","c"],"$defs":{"n/a":{` + closed + `,"properties":{"k":{"type":"string"}}}}}`,
+			"required":["z","a","c","e","i"],"$defs":{"n/a":{` + closed + `,"properties":{"k":{"type":"string"}}}}}`,
 		"root reference": `{"$ref":"#/$defs/a","$defs":{"a":{` + closed + `}}}`,
 		"shared twice":   `{` + closed + `,"properties":{"a":{"$ref":"#/definitions/x"},"b":{"$ref":"#/definitions/x"}},"definitions":{"x":{"type":"string"}}}`,
 	} {
@@ -43,6 +43,11 @@ func TestCarryMovesTheRestIntoTheDescription(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"type":"null"}},"additionalProperties":{"type":"string"}}`,
 			`{"type":"object","properties":{"a":{"type":"null"}},"additionalProperties":false}`,
 			[]string{"at the root: additionalProperties goes out as false"}},
+		{`{` + closed + `,"properties":{"a":{"type":["string","null"],"enum":["x",null]},"b":{"enum":["x"],"type":["string","null"]},"c":{"const":null,"type":["null","string"]}}}`,
+			`{` + closed + `,"properties":{"a":{"enum":["x",null]},"b":{"enum":["x"]},"c":{"const":null}}}`, nil},
+		{`{` + closed + `,"properties":{"a":{"type":"string","enum":["x",null]},"b":{"type":"integer","enum":[1,1.5]},"c":{"type":["string","null"],"const":true}}}`,
+			`{` + closed + `,"properties":{"a":{"enum":["x",null]},"b":{"enum":[1,1.5]},"c":{"const":true}}}`,
+			[]string{"at /properties/a: type is not enforced beside", "at /properties/b: type", "at /properties/c: type"}},
 		{`{` + closed + `,"properties":{"a":{"oneOf":[{"type":"null"},{"type":"string"}]}}}`,
 			`{` + closed + `,"properties":{"a":{"anyOf":[{"type":"null"},{"type":"string"}]}}}`, []string{"at /properties/a: oneOf goes out as anyOf"}},
 		{`{` + closed + `,"properties":{"a":{"$ref":"#/$defs/x","title":"t","minLength":2}},"$defs":{"x":{"type":"string"}}}`,

@@ -77,6 +77,9 @@ var (
 // keyword decides what becomes of one keyword.
 func (n *node) keyword(name string, value provider.Value) {
 	switch {
+	case name == "type" && n.valuesDecide(value):
+		n.edit.Drop(name)
+		n.changed = true
 	case slices.Contains(kept, name) || n.stays(name, value):
 	case name == "additionalProperties" && n.object:
 		n.additional(value)
@@ -119,6 +122,28 @@ func (n *node) stays(name string, value provider.Value) bool {
 		return mergeable(value)
 	}
 	return false
+}
+
+// valuesDecide: the API refuses an enum or a const beside a type that is not the one type of all its values, such as that of
+// a nullable enum (report S13). Without the type they say as much, unless a value is of none of the types.
+func (n *node) valuesDecide(kinds provider.Value) bool {
+	values := n.values()
+	fit := !slices.ContainsFunc(values, func(v provider.Value) bool { return !ofType(v, n.Schema) })
+	if !fit {
+		n.lost.Add(n.At, "type is not enforced beside values of another")
+	}
+	return !fit || len(values) > 0 && kinds.Kind() == provider.Array
+}
+
+// values lists what a const or an enum that goes out allows; nil if neither stands there.
+func (n *node) values() []provider.Value {
+	if fixed := n.Schema.Get("const"); fixed.Kind() != provider.Absent && n.stays("const", fixed) {
+		return []provider.Value{fixed}
+	}
+	if enum := n.Schema.Get("enum"); n.stays("enum", enum) {
+		return slices.Collect(enum.Elements())
+	}
+	return nil
 }
 
 func (n *node) choice(value provider.Value) bool {

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"math"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -22,6 +23,20 @@ func hasType(s provider.Value, name string) bool {
 		}
 	}
 	return false
+}
+
+// ofType reports that a plain value is of a type of the schema.
+func ofType(value, schema provider.Value) bool {
+	switch value.Kind() {
+	case provider.Null:
+		return hasType(schema, "null")
+	case provider.Bool:
+		return hasType(schema, "boolean")
+	case provider.String:
+		return hasType(schema, "string")
+	}
+	f, ok := value.Float()
+	return hasType(schema, "number") || hasType(schema, "integer") && ok && f == math.Trunc(f)
 }
 
 // allPlain reports an enum of texts, numbers, booleans and null alone.
