@@ -9,12 +9,6 @@ import (
 )
 
 func TestRulesAreChecked(t *testing.T) {
-	raw := func(list ...string) (out []json.RawMessage) {
-		for _, s := range list {
-			out = append(out, json.RawMessage(s))
-		}
-		return out
-	}
 	is := []Clause{{Field: "b", Bounds: Bounds{Equals: json.RawMessage("true")}}}
 	one := []Clause{{Field: "n", Bounds: Bounds{Min: "1"}}}
 	for _, c := range []struct {
@@ -58,10 +52,10 @@ func TestRulesAreChecked(t *testing.T) {
 		{bounded("l", Bounds{MinItems: new(-1)}), "min_items is -1; a length is never negative"},
 		{bounded("s", Bounds{Pattern: "("}), `the pattern "(" cannot run`},
 		{bounded("s", Bounds{Pattern: "(?=a)"}), "cannot run"},
-		{bounded("n", Bounds{Equals: json.RawMessage("1"), Values: raw("1")}), "it has equals and values"},
+		{bounded("n", Bounds{Equals: json.RawMessage("1"), Values: raws("1")}), "it has equals and values"},
 		{bounded("n", Bounds{Equals: json.RawMessage("x")}), "equals holds \"x\", which is no sound JSON"},
 		{bounded("n", Bounds{Equals: json.RawMessage(`"x"`)}), `equals holds "x", which the schema does not allow there`},
-		{bounded("n", Bounds{Values: raw("1", `"x"`)}), `values holds "x", which the schema does not allow there`},
+		{bounded("n", Bounds{Values: raws("1", `"x"`)}), `values holds "x", which the schema does not allow there`},
 		{bounded("n", Bounds{Equals: json.RawMessage("3"), Max: "2"}), "equals holds 3, which breaks the other bounds"},
 		{Rule{If: []Clause{{Field: "l[*].k", Bounds: Bounds{Equals: json.RawMessage(`"a"`)}}}, Then: []Clause{{Field: "l[*].m[*]", Bounds: Bounds{Min: "1"}}}}, ""},
 		{Rule{If: []Clause{{Field: "any.a[*]", Bounds: Bounds{Min: "1"}}}, Then: []Clause{{Field: "l[*].p", Bounds: Bounds{Min: "1"}}}},

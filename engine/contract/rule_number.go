@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -90,7 +91,7 @@ func (n number) lexeme() string {
 	if n.negative {
 		sign = "-"
 	}
-	return fmt.Sprintf("%s0%se%d", sign, n.digits, n.exp)
+	return fmt.Sprintf("%s%se%d", sign, cmp.Or(n.digits, "0"), n.exp)
 }
 
 // compareTo orders two numbers exactly.

@@ -3,6 +3,7 @@ package contract
 import (
 	"cmp"
 	"regexp"
+	"slices"
 
 	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/operators"
@@ -136,9 +137,6 @@ func added(op byte, a, b ref.Val) ref.Val {
 func negated(args ...ref.Val) ref.Val {
 	n, ok := numberOf(args[0])
 	if !ok {
-		if negater, ok := args[0].(traits.Negater); ok {
-			return negater.Negate()
-		}
 		return types.MaybeNoSuchOverloadErr(args[0])
 	}
 	r, err := calculate('-', exact{}, n, false)
@@ -225,13 +223,25 @@ func converted(function string) functions.FunctionOp {
 		case function == overloads.TypeConvertInt && isNumber:
 			return n.truncated()
 		}
-		return args[0].ConvertToType(conversions[function])
+		to := conversions[function]
+		if !slices.Contains(to.from, args[0].Type()) {
+			return types.MaybeNoSuchOverloadErr(args[0])
+		}
+		return args[0].ConvertToType(to.want)
 	}
 }
 
-var conversions = map[string]ref.Type{
-	overloads.TypeConvertInt: types.IntType, overloads.TypeConvertUint: types.UintType,
-	overloads.TypeConvertDouble: types.DoubleType, overloads.TypeConvertString: types.StringType,
+// conversions are the types that CEL converts into each of its own.
+var conversions = map[string]struct {
+	want ref.Type
+	from []ref.Type
+}{
+	overloads.TypeConvertInt: {types.IntType, []ref.Type{types.DoubleType, types.DurationType, types.IntType, types.StringType,
+		types.TimestampType, types.UintType}},
+	overloads.TypeConvertUint:   {types.UintType, []ref.Type{types.DoubleType, types.IntType, types.StringType, types.UintType}},
+	overloads.TypeConvertDouble: {types.DoubleType, []ref.Type{types.DoubleType, types.IntType, types.StringType, types.UintType}},
+	overloads.TypeConvertString: {types.StringType, []ref.Type{types.BoolType, types.BytesType, types.DoubleType, types.DurationType,
+		types.IntType, types.StringType, types.TimestampType, types.UintType}},
 }
 
 // maxMatch bounds one match: characters times the size of the program, over 32.
