@@ -67,6 +67,22 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// TestReportS01: strict mode refused a schema with an optional field. It goes out as it is, and not as strict; nothing is made
+// required or nullable for the wire.
+func TestReportS01(t *testing.T) {
+	const schema = `{"type": "object", "properties": {"name": {"type": "string"}, "roles": {"type": "array", "items": {"type": "string"}}}, "required": ["name"], "additionalProperties": false}`
+	r := ask("q")
+	r.Schema = &provider.Schema{Name: "out", Bytes: []byte(schema)}
+	got, err := build(nil, r)
+	if err != nil || !strings.Contains(got, `"strict":false,"schema":`+schema+`}`) {
+		t.Errorf("got %s, %v", got, err)
+	}
+	carried := openai.Carry(nil, r.Schema.Bytes)
+	if carried.Whole || len(carried.Weakened) != 1 || carried.Weakened[0] != "at /properties/roles: is not in required" {
+		t.Errorf("got %+v", carried)
+	}
+}
+
 // TestACandidateComesBackWhole: what a model wrote goes out again in a correction, whatever it was.
 func TestACandidateComesBackWhole(t *testing.T) {
 	for _, text := range []string{`{"t":"\ud82c"}`, "```json\n{}\n```", "\u2028<&>\x00", strings.Repeat(`"\`, 500)} {
