@@ -205,7 +205,7 @@ func (c *Client) Watch(k Key, fn func(schemas.Event)) (stop func(), err error) {
 
 // Get asks a worker where a run stands: its result, or else its progress.
 func (c *Client) Get(ctx context.Context, k Key) (*schemas.Result, *schemas.Progress, error) {
-	b, err := c.call(ctx, c.names.Get(), k)
+	b, err := c.call(ctx, c.names.GetOf(k.Queue), k)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -219,7 +219,7 @@ func (c *Client) Get(ctx context.Context, k Key) (*schemas.Result, *schemas.Prog
 
 // Cancel asks a worker to stop a run.
 func (c *Client) Cancel(ctx context.Context, k Key) (*schemas.CancelReply, error) {
-	b, err := c.call(ctx, c.names.Cancel(), k)
+	b, err := c.call(ctx, c.names.CancelOf(k.Queue), k)
 	if err != nil {
 		return nil, err
 	}

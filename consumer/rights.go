@@ -19,7 +19,7 @@ func RightsOf(cfg prompts.Config) (Rights, error) {
 	if err != nil {
 		return Rights{}, err
 	}
-	r := Rights{Subscribe: []string{n.AllAsks(), n.AllSubmits(), n.Get(), n.Cancel(), n.AllReviewQueries(), n.AllDecisions(), n.AllControls()},
+	r := Rights{Subscribe: []string{n.AllAsks(), n.AllSubmits(), n.Get(), n.Cancel(), n.AllGets(), n.AllCancels(), n.AllReviewQueries(), n.AllDecisions(), n.AllControls()},
 		Store: []string{n.Result(probeName, probeName), n.Event(probeName, probeName, probeName), n.Dead(probeName, probeName),
 			n.Review(probeName, probeName)}}
 	api := n.API(cfg.NATS.Domain)

@@ -47,6 +47,7 @@ func (w *Worker) serve() (*services, error) {
 		name, subject string
 		do            func(micro.Request)
 	}{{"ask", w.names.AllAsks(), s.ask}, {"submit", w.names.AllSubmits(), s.submit}, {"get", w.names.Get(), s.get}, {"cancel", w.names.Cancel(), s.cancel},
+		{"get_queue", w.names.AllGets(), s.get}, {"cancel_queue", w.names.AllCancels(), s.cancel},
 		{"reviews", w.names.AllReviewQueries(), s.reviewsOf}, {"decide", w.names.AllDecisions(), s.decide}} {
 		if err := s.svc.AddEndpoint(e.name, micro.HandlerFunc(s.guard(e.do)), micro.WithEndpointSubject(e.subject)); err != nil {
 			return nil, errors.Join(fmt.Errorf("endpoint %s: %w", e.name, err), s.svc.Stop(), sub.Unsubscribe())
@@ -208,11 +209,30 @@ func (s *services) cancel(r micro.Request) {
 	s.respond(r, out)
 }
 
+// queueOf is the queue that the subject of a get or cancel names; "" where the body names it.
+func (s *services) queueOf(subject string) string {
+	if queue, err := s.w.names.ParseGetOf(subject); err == nil {
+		return queue
+	}
+	if queue, err := s.w.names.ParseCancelOf(subject); err == nil {
+		return queue
+	}
+	return ""
+}
+
+// key reads which run a get or cancel is about. Rights are given by subject: what the subject names, a body cannot change.
 func (s *services) key(r micro.Request) (Key, bool) {
 	ref, err := schemas.DecodeRunRef(r.Data())
 	if err != nil {
 		s.refuse(r, "", "", schemas.CategoryInvalidRequest, err)
 		return Key{}, false
+	}
+	if queue := s.queueOf(r.Subject()); queue != "" {
+		if ref.Queue != "" && ref.Queue != queue {
+			s.refuse(r, "", queue, schemas.CategoryInvalidRequest, fmt.Errorf("the subject is of queue %s; leave queue out of the body, or name the same", queue))
+			return Key{}, false
+		}
+		ref.Queue = queue
 	}
 	if err := subjects.CheckID(ref.ID); err != nil || !subjects.ValidName(ref.Queue) {
 		s.refuse(r, "", "", schemas.CategoryInvalidRequest, errors.Join(errors.New("queue and id must be valid names"), err))

@@ -108,6 +108,7 @@ func TestAddressesAreThoseOfSubjects(t *testing.T) {
 		"dead": n.Dead("{queue}", "{id}"), "ask": n.Ask("{backend}", "{queue}"), "submit": n.Submit("{backend}", "{queue}"),
 		"get": n.Get(), "cancel": n.Cancel(), "reply": "",
 		"reviews": n.Reviews("{queue}"), "decide": n.Decide("{queue}"),
+		"getOf": n.GetOf("{queue}"), "cancelOf": n.CancelOf("{queue}"),
 	}
 	doc := asyncAPI(t)
 	channels := within(t, doc, "channels")

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// RunRef names a run in requests to emend.get and emend.cancel.
+// RunRef names a run in requests to get and cancel.
 type RunRef struct {
-	Queue string `json:"queue"`
+	// Queue may be absent where the subject names it.
+	Queue string `json:"queue,omitempty"`
 	ID    string `json:"id"`
 }
 

@@ -33,6 +33,8 @@ func forms(n Names) []form {
 		{"submit", 4, func(p []string) string { return n.Submit(p[0], p[1]) }, func(s string) ([]string, error) { return pair(n.ParseSubmit(s)) }},
 		{"reviews", 3, func(p []string) string { return n.Reviews(p[1]) }, func(s string) ([]string, error) { return single(n.ParseReviews(s)) }},
 		{"decide", 3, func(p []string) string { return n.Decide(p[1]) }, func(s string) ([]string, error) { return single(n.ParseDecide(s)) }},
+		{"get of", 3, func(p []string) string { return n.GetOf(p[1]) }, func(s string) ([]string, error) { return single(n.ParseGetOf(s)) }},
+		{"cancel of", 3, func(p []string) string { return n.CancelOf(p[1]) }, func(s string) ([]string, error) { return single(n.ParseCancelOf(s)) }},
 		{"durable", 1, func(p []string) string { return n.Durable(p[0], p[1]) }, func(s string) ([]string, error) { return pair(n.ParseDurable(s)) }},
 		{"state key", 2, func(p []string) string { return n.StateKey(p[1], p[2]) }, func(s string) ([]string, error) { return pair(n.ParseStateKey(s)) }},
 	}
@@ -41,7 +43,7 @@ func forms(n Names) []form {
 // uses says which of (backend, queue, id, kind) a form returns.
 var uses = map[string][]int{
 	"run": {0, 1, 2}, "event": {1, 2, 3}, "result": {1, 2}, "dead": {1, 2}, "review": {1, 2}, "control": {1, 2},
-	"reviews": {1}, "decide": {1},
+	"reviews": {1}, "decide": {1}, "get of": {1}, "cancel of": {1},
 	"ask": {0, 1}, "submit": {0, 1}, "durable": {0, 1}, "state key": {1, 2},
 }
 

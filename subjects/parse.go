@@ -71,6 +71,16 @@ func (n Names) ParseDecide(subject string) (queue string, err error) {
 	return n.parseQueue(subject, kindDecide)
 }
 
+// ParseGetOf reads a subject of the service get for one queue.
+func (n Names) ParseGetOf(subject string) (queue string, err error) {
+	return n.parseQueue(subject, kindGet)
+}
+
+// ParseCancelOf reads a subject of the service cancel for one queue.
+func (n Names) ParseCancelOf(subject string) (queue string, err error) {
+	return n.parseQueue(subject, kindCancel)
+}
+
 func (n Names) parseQueue(subject, kind string) (string, error) {
 	t, err := n.split(subject, kind, 1)
 	if err != nil {

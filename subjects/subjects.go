@@ -105,6 +105,18 @@ func (n Names) AllSubmits() string { return n.join(kindSubmit, "*", "*") }
 // Get is the service that tells where a run stands.
 func (n Names) Get() string { return n.join(kindGet) }
 
+// GetOf is the service get for the runs of one queue, so that it can be granted queue by queue.
+func (n Names) GetOf(queue string) string { return n.join(kindGet, queue) }
+
+// AllGets covers every queue.
+func (n Names) AllGets() string { return n.join(kindGet, "*") }
+
+// CancelOf is the service cancel for the runs of one queue.
+func (n Names) CancelOf(queue string) string { return n.join(kindCancel, queue) }
+
+// AllCancels covers every queue.
+func (n Names) AllCancels() string { return n.join(kindCancel, "*") }
+
 // Cancel is the service that stops a run.
 func (n Names) Cancel() string { return n.join(kindCancel) }
 
