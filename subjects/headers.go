@@ -16,6 +16,8 @@ const (
 	HeaderSubject   = "Emend-Subject"
 	HeaderWorker    = "Emend-Worker"
 	HeaderPublished = "Emend-Published"
+	// HeaderRequest of a dead letter: the stream sequence of the request, by which a letter is known to be stored already.
+	HeaderRequest = "Emend-Request"
 	// HeaderDeliveries of a dead letter: how often the request was delivered. HeaderReplied: that its requester was told.
 	HeaderDeliveries = "Emend-Deliveries"
 	HeaderReplied    = "Emend-Replied"
