@@ -36,6 +36,13 @@ func pairings() []pairing {
 		{"review_query", reflect.TypeFor[ReviewQuery](), ServiceSchema(), "review_query"},
 		{"review_list", reflect.TypeFor[ReviewList](), ServiceSchema(), "review_list"},
 		{"review_detail", reflect.TypeFor[ReviewDetail](), ServiceSchema(), "review_detail"},
+		{"dead_query", reflect.TypeFor[DeadQuery](), ServiceSchema(), "dead_query"},
+		{"dead_list", reflect.TypeFor[DeadList](), ServiceSchema(), "dead_list"},
+		{"dead_detail", reflect.TypeFor[DeadDetail](), ServiceSchema(), "dead_detail"},
+		{"replay", reflect.TypeFor[Replay](), ServiceSchema(), "replay"},
+		{"replayed", reflect.TypeFor[Replayed](), ServiceSchema(), "replayed"},
+		{"purge", reflect.TypeFor[Purge](), ServiceSchema(), "purge"},
+		{"purged", reflect.TypeFor[Purged](), ServiceSchema(), "purged"},
 		{"decision", reflect.TypeFor[Decision](), ServiceSchema(), "decision"},
 	}
 }

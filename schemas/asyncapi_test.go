@@ -108,6 +108,7 @@ func TestAddressesAreThoseOfSubjects(t *testing.T) {
 		"dead": n.Dead("{queue}", "{id}"), "ask": n.Ask("{backend}", "{queue}"), "submit": n.Submit("{backend}", "{queue}"),
 		"get": n.Get(), "cancel": n.Cancel(), "reply": "",
 		"reviews": n.Reviews("{queue}"), "decide": n.Decide("{queue}"),
+		"deadLetters": n.DeadLetters("{queue}"), "replay": n.Replay("{queue}"), "purge": n.Purge("{queue}"),
 		"getOf": n.GetOf("{queue}"), "cancelOf": n.CancelOf("{queue}"),
 	}
 	doc := asyncAPI(t)
@@ -140,7 +141,7 @@ func TestAddressesAreThoseOfSubjects(t *testing.T) {
 
 func TestHeadersAndKindsAreOurs(t *testing.T) {
 	known := []string{subjects.HeaderReplyTo, subjects.HeaderStatus, subjects.HeaderRun, subjects.HeaderPrompt, subjects.HeaderReason, subjects.HeaderError,
-		subjects.HeaderSubject, subjects.HeaderWorker, subjects.HeaderPublished, subjects.HeaderTraceparent, subjects.HeaderTracestate,
+		subjects.HeaderSubject, subjects.HeaderWorker, subjects.HeaderPublished, subjects.HeaderRequest, subjects.HeaderTraceparent, subjects.HeaderTracestate,
 		subjects.HeaderServiceError, subjects.HeaderServiceErrorCode}
 	doc := asyncAPI(t)
 	for name := range within(t, doc, "components/messages") {

@@ -28,8 +28,8 @@ func ResultSchema() []byte { return bytes.Clone(resultSchema) }
 // EventSchema is the JSON Schema of an Event.
 func EventSchema() []byte { return bytes.Clone(eventSchema) }
 
-// ServiceSchema holds the JSON Schemas of RunRef, Submitted, Progress and CancelReply under $defs: run_ref, submitted,
-// progress and cancel_reply.
+// ServiceSchema holds the JSON Schemas of what services are asked and answer under $defs, by type: run_ref of RunRef,
+// dead_list of DeadList.
 func ServiceSchema() []byte { return bytes.Clone(serviceSchema) }
 
 // AsyncAPI is the AsyncAPI 3.0 document of all subjects and messages, in the default space. It refers to the schemas as
