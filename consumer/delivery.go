@@ -94,7 +94,7 @@ const ledgerRetry = 2 * time.Second
 // read decodes and plans the request; the reply subject is checked first, for it is where a refusal goes.
 func (h *handler) read(ctx context.Context) (*run.Plan, error) {
 	if to := h.d.msg.Header.Get(subjects.HeaderReplyTo); to != "" {
-		if err := h.w.names.CheckReplyTo(to, h.engine.Snapshot().Config().NATS.Inboxes); err != nil {
+		if err := h.w.names.CheckReplyTo(to, h.inboxes()); err != nil {
 			return nil, fmt.Errorf("%w: header %s: %w", prompts.ErrMalformed, subjects.HeaderReplyTo, err)
 		}
 		h.replyTo = to
@@ -118,6 +118,8 @@ func (h *handler) planned(ctx context.Context) (*run.Plan, error) {
 	}
 	return h.engine.Snapshot().Plan(req, prompts.Origin{ID: h.key.ID, Queue: h.key.Queue, Backend: h.backend, Published: h.d.published})
 }
+
+func (h *handler) inboxes() []string { return h.engine.Snapshot().Config().InboxesOf(h.key.Queue) }
 
 func (h *handler) gateState() (s gateState) {
 	if g := h.engine.Gate(h.backend); g != nil {
@@ -188,7 +190,7 @@ func (h *handler) dead(ctx context.Context, v Dead, where Whereabouts) {
 // readReplyTo takes the reply subject of a request that is not decoded.
 func (h *handler) readReplyTo() {
 	to := h.d.msg.Header.Get(subjects.HeaderReplyTo)
-	if to != "" && h.w.names.CheckReplyTo(to, h.engine.Snapshot().Config().NATS.Inboxes) == nil {
+	if to != "" && h.w.names.CheckReplyTo(to, h.inboxes()) == nil {
 		h.replyTo = to
 	}
 }

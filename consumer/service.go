@@ -116,7 +116,7 @@ func (s *services) submit(r micro.Request) {
 	}
 	to := r.Headers().Get(subjects.HeaderReplyTo)
 	if to != "" {
-		if err := s.w.names.CheckReplyTo(to, s.inboxes()); err != nil {
+		if err := s.w.names.CheckReplyTo(to, s.inboxesOf(queue)); err != nil {
 			s.refuse(r, "", queue, schemas.CategoryInvalidRequest, err)
 			return
 		}
@@ -129,7 +129,12 @@ func (s *services) submit(r micro.Request) {
 	s.respond(r, schemas.Submitted{Queue: queue, ID: id, Seq: seq})
 }
 
-func (s *services) inboxes() []string { return s.w.engine.Load().Snapshot().Config().NATS.Inboxes }
+// inboxes are where services may answer at all; where a run's result may go, its queue decides.
+func (s *services) inboxes() []string { return s.w.engine.Load().Snapshot().Config().AllInboxes() }
+
+func (s *services) inboxesOf(queue string) []string {
+	return s.w.engine.Load().Snapshot().Config().InboxesOf(queue)
+}
 
 // errExists: the id is queued or running already.
 var errExists = errors.New("a request with this id is queued or running; wait for its result, or publish under another id")

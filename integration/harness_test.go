@@ -111,6 +111,12 @@ log: {level: debug}
 // newSite starts a server and writes the definitions; pairs of old and new replace parts of emend.yaml.
 func newSite(t *testing.T, o devnats.Options, replace ...string) *site {
 	t.Helper()
+	return newSiteAs(t, o, nil, replace...)
+}
+
+// newSiteAs is newSite for a server that wants credentials; the site's own connection has those of as.
+func newSiteAs(t *testing.T, o devnats.Options, as []nats.Option, replace ...string) *site {
+	t.Helper()
 	o.StoreDir = t.TempDir()
 	server, err := devnats.Start(o)
 	if err != nil {
@@ -124,7 +130,7 @@ func newSite(t *testing.T, o devnats.Options, replace ...string) *site {
 	for name, text := range files {
 		s.write(name, text)
 	}
-	s.nc, s.js = s.connect()
+	s.nc, s.js = s.connect(as...)
 	return s
 }
 

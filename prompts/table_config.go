@@ -95,6 +95,8 @@ var queueObject = &object{name: "queue", doc: "A token of run and result subject
 	{name: "in_flight", kind: whole{1, 100_000}, doc: "its runs under way at once, over all workers, per backend", def: "64"},
 	{name: "allow", kind: list{of: text{oneOf: []string{AllowMessages, AllowSettings, AllowOutput, AllowProfile}}, max: 4, unique: true},
 		doc: "what its requests may set; absent allows everything, an empty list nothing"},
+	{name: "inboxes", kind: list{of: text{pattern: inboxName, what: "a subject, * and > allowed"}, min: 1, max: 100, unique: true},
+		doc: "subjects that a reply to its requests may go to, in place of nats.inboxes: so that no requester's results reach another's inbox"},
 }}
 
 var profileObject = &object{name: "profile", doc: "A backend, a model and its settings.", fields: []field{

@@ -71,6 +71,23 @@ func (c Config) BackendNames() []string { return slices.Sorted(maps.Keys(c.Backe
 // QueueNames lists the queues, sorted.
 func (c Config) QueueNames() []string { return slices.Sorted(maps.Keys(c.Queues)) }
 
+// InboxesOf are the subjects that a reply to a queue's requests may go to.
+func (c Config) InboxesOf(queue string) []string {
+	if q := c.Queues[queue]; q.Inboxes != nil {
+		return q.Inboxes
+	}
+	return c.NATS.Inboxes
+}
+
+// AllInboxes are the subjects that a reply may go to at all: those of NATS and of every queue.
+func (c Config) AllInboxes() []string {
+	out := slices.Clone(c.NATS.Inboxes)
+	for _, name := range c.QueueNames() {
+		out = append(out, c.Queues[name].Inboxes...)
+	}
+	return out
+}
+
 // NATS says how to reach NATS, and under which names.
 type NATS struct {
 	URL string `yaml:"url"`
@@ -147,6 +164,8 @@ type Queue struct {
 	InFlight int `yaml:"in_flight"`
 	// Allow lists what a request may set; nil allows everything, an empty list nothing.
 	Allow []string `yaml:"allow"`
+	// Inboxes are the subjects that a reply may go to, in place of NATS.Inboxes; nil leaves those.
+	Inboxes []string `yaml:"inboxes"`
 }
 
 // Allows reports whether requests of this queue may set what, one of the Allow constants.
