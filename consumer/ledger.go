@@ -54,6 +54,7 @@ type Ledger struct {
 	results jetstream.Stream
 	runs    jetstream.Stream
 	reviews jetstream.Stream
+	dead    jetstream.Stream
 	// reviewing is asked whether a run may wait for a person at all; without it no entry is looked for.
 	reviewing atomic.Bool
 	state     jetstream.KeyValue
@@ -71,6 +72,9 @@ func NewLedger(ctx context.Context, js jetstream.JetStream, names subjects.Names
 	}
 	if l.reviews, err = js.Stream(ctx, names.ReviewsStream()); err != nil {
 		return nil, fmt.Errorf("stream %s: %w", names.ReviewsStream(), err)
+	}
+	if l.dead, err = js.Stream(ctx, names.DeadStream()); err != nil {
+		return nil, fmt.Errorf("stream %s: %w", names.DeadStream(), err)
 	}
 	l.reviewing.Store(l.reviews.CachedInfo().State.Msgs > 0)
 	if l.state, err = js.KeyValue(ctx, names.StateBucket()); err != nil {

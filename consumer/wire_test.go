@@ -182,13 +182,13 @@ func TestStatusesOfARealServer(t *testing.T) {
 
 // TestDeadLetterHeaders: what the server and Emend steer by is never copied from a requester.
 func TestDeadLetterHeaders(t *testing.T) {
-	h := &handler{w: &Worker{id: "w-1"}, d: &delivery{published: now, msg: &nats.Msg{Subject: "emend.run.mock.default.x", Header: nats.Header{
+	h := &handler{w: &Worker{id: "w-1"}, d: &delivery{seq: 7, published: now, msg: &nats.Msg{Subject: "emend.run.mock.default.x", Header: nats.Header{
 		"Nats-Rollup": {"all"}, "nats-ttl": {"1s"}, subjects.HeaderStatus: {"succeeded"}, subjects.HeaderReplyTo: {"_INBOX.a"},
 		subjects.HeaderTraceparent: {"00-1"}, "X-Mine": {"a", "b"}}}}}
 	got := h.deadHeader("invalid_request", "two\r\nlines \x00 and "+strings.Repeat("ü", 2000))
 	for name, want := range map[string]string{"Nats-Rollup": "", "nats-ttl": "", subjects.HeaderStatus: "", subjects.HeaderReplyTo: "_INBOX.a",
 		subjects.HeaderTraceparent: "00-1", "X-Mine": "a", subjects.HeaderReason: "invalid_request", subjects.HeaderWorker: "w-1",
-		subjects.HeaderSubject: "emend.run.mock.default.x", subjects.HeaderPublished: "2026-11-01T12:00:00Z"} {
+		subjects.HeaderSubject: "emend.run.mock.default.x", subjects.HeaderPublished: "2026-11-01T12:00:00Z", subjects.HeaderRequest: "7"} {
 		if got.Get(name) != want {
 			t.Errorf("%s: %q, want %q", name, got.Get(name), want)
 		}

@@ -1,0 +1,106 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"emend/engine"
+	"emend/engine/run"
+	"emend/schemas"
+)
+
+// Cancel settles a run as cancelled, then tells the workers. What really happened comes back: cancelled, the status
+// that it had already ended with, or not_found.
+func (w *Worker) Cancel(ctx context.Context, k Key) (schemas.CancelReply, error) {
+	out := schemas.CancelReply{ID: k.ID, Queue: k.Queue}
+	for range cancelTries {
+		r, seq, err := w.ledger.Result(ctx, k)
+		if err != nil {
+			return out, err
+		}
+		m, backend, err := w.request(ctx, k)
+		if err != nil {
+			return out, err
+		}
+		if rec, err := w.waiting(ctx, k, r); rec != nil || err != nil {
+			return w.cancelReview(ctx, k, rec, err)
+		}
+		if r != nil && (m == nil || !replaceable(r, m.Sequence) || r.Request.SHA256 != schemas.Fingerprint(backend, m.Data)) {
+			out.Status = r.Status
+			return out, nil
+		}
+		if m == nil {
+			out.Status = schemas.CancelNotFound
+			return out, nil
+		}
+		settled, err := w.settleCancelled(ctx, k, backend, m, seq)
+		if settled == Stored {
+			out.Status, out.Cancelled = schemas.StatusCancelled, true
+			return out, w.clear(ctx, k, m.Sequence)
+		}
+		if err != nil && settled != Another {
+			return out, err
+		}
+	}
+	return out, errors.New("the run is being settled by others; ask again")
+}
+
+// clear tells the workers to abort a cancelled run, and takes its request out of the queue: one that waits for a
+// redelivery would hold its id until then. Its result is stored already; a worker that has it in hand finds that.
+func (w *Worker) clear(ctx context.Context, k Key, seq uint64) error {
+	err := w.nc.Publish(w.names.Control(k.Queue, k.ID), nil)
+	if s, lost := w.ledger.load(ctx, k, seq); lost == nil {
+		w.ledger.erase(ctx, k, s)
+	}
+	if gone := w.ledger.runs.DeleteMsg(ctx, seq); gone != nil && !errors.Is(gone, jetstream.ErrMsgNotFound) && !errors.Is(gone, jetstream.ErrMsgDeleteUnsuccessful) {
+		err = errors.Join(err, gone)
+	}
+	return err
+}
+
+const cancelTries = 5
+
+func (w *Worker) settleCancelled(ctx context.Context, k Key, backend string, m *jetstream.RawStreamMsg, seq uint64) (Settled, error) {
+	h := &handler{w: w, key: k, backend: backend, taken: time.Now(), fingerprint: schemas.Fingerprint(backend, m.Data),
+		d: &delivery{msg: &nats.Msg{Subject: m.Subject, Header: m.Header}, nc: w.nc, seq: m.Sequence, published: m.Time}}
+	h.events = &publisher{nc: w.nc, names: w.names, worker: w.id, key: k}
+	h.engine = w.engine.Load()
+	before, err := w.ledger.load(ctx, k, m.Sequence)
+	if err != nil {
+		return Unknown, err
+	}
+	r, s := ofState(plain(schemas.StatusCancelled, schemas.Source{}, nil), before.State)
+	h.stamp(&r)
+	body, err := schemas.Marshal(r)
+	if err != nil {
+		return Unknown, err
+	}
+	settled, _, err := w.ledger.Settle(ctx, k, h.resultMsg(r, body), h.mine, seq)
+	if settled == Stored {
+		h.readReplyTo()
+		h.reply(r, body)
+		totals := engine.Totals(run.Result{State: s})
+		totals.TimingMS = r.TimingMS
+		h.events.send(schemas.Event{Kind: schemas.EventFinished, Outcome: r.Status, Backend: backend, Totals: &totals})
+	}
+	return settled, err
+}
+
+// request finds the queued or running request of a run; nil if there is none.
+func (w *Worker) request(ctx context.Context, k Key) (*jetstream.RawStreamMsg, string, error) {
+	for _, b := range w.engine.Load().Snapshot().Config().BackendNames() {
+		m, err := w.ledger.runs.GetLastMsgForSubject(ctx, w.names.Run(b, k.Queue, k.ID))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		return m, b, nil
+	}
+	return nil, "", nil
+}
