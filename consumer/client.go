@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"emend/engine/run"
 	"emend/schemas"
 	"emend/subjects"
 )
@@ -110,18 +111,18 @@ func (c *Client) Run(ctx context.Context, backend string, k Key, body []byte, wa
 		return nil, err
 	}
 	r, err := c.await(ctx, replies, k)
-	if err == nil && watch != nil {
+	if _, waits := errors.AsType[*InReviewError](err); watch != nil && (err == nil || waits) {
 		c.lastWord(ctx, finished)
 	}
 	return r, err
 }
 
-// untilFinished closes finished once the run's last event has been handed over.
+// untilFinished closes finished once the run's last event has been handed over, or the one that sends it to people.
 func untilFinished(watch func(schemas.Event), finished chan struct{}) func(schemas.Event) {
 	var once sync.Once
 	return func(e schemas.Event) {
 		watch(e)
-		if e.Kind == schemas.EventFinished {
+		if e.Kind == schemas.EventFinished || (e.Kind == schemas.EventEscalated && e.Outcome == run.SinkReview) {
 			once.Do(func() { close(finished) })
 		}
 	}

@@ -96,6 +96,8 @@ func loss(c provider.Carried) string {
 	switch {
 	case c.Schema == nil:
 		return "goes out as no native constraint (" + few(c.Weakened) + ")"
+	case c.Hint:
+		return "goes out in " + c.Form + ", a hint that the provider does not enforce (" + few(c.Weakened) + ")"
 	case !c.Whole:
 		return "goes out in " + c.Form + ", which does not enforce all of it (" + few(c.Weakened) + ")"
 	}

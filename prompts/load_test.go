@@ -79,7 +79,7 @@ func TestWarnings(t *testing.T) {
 	}
 	sameProblems(t, "testdata/good", got, []string{
 		"emend.yaml:23: profiles.slow: no prompt uses this profile", "emend.yaml:24: profiles.spread: no prompt", "emend.yaml:25: profiles.demo: no prompt",
-		"prompts/extract-invoice@2.yaml:18: output.schema: the schema goes out in response_format with strict: false, which does not enforce all of it (at /properties/price: strict mode does not carry minimum)"})
+		"prompts/extract-invoice@2.yaml:18: output.schema: the schema goes out in response_format with strict: false, a hint that the provider does not enforce (at /properties/price: strict mode does not carry minimum)"})
 	s, err := loadPrompt("inputs: {a: {}, b: {}}\nmessages: [{user: '{{ .b }}'}]")
 	if err != nil || len(s.Warnings()) != 2 || s.Warnings()[1].String() != "prompts/x@1.yaml:1: inputs.a: no message uses this input" {
 		t.Errorf("%v, %v", s.Warnings(), err)

@@ -56,6 +56,7 @@ type planner struct {
 	effective   schemas.Output
 	native      []byte
 	warnings    []string
+	notes       []string
 }
 
 func (p *planner) refusal() error {
@@ -76,7 +77,7 @@ func (p *planner) plan() *run.Plan {
 	out := &run.Plan{ID: p.from.ID, Queue: p.from.Queue, Profile: p.profileName, Backend: p.profile.Backend, Model: p.profile.Model,
 		Messages: append(p.rendered, p.req.AppendMessages...), Session: p.req.SessionID, Output: p.effective, Contract: p.contract,
 		NativeSchema: p.native, NativeName: "output", TransientRetries: p.retries(), ExtraStatuses: p.backend.ExtraStatuses,
-		HandsBack: !p.from.Library && p.backend.OnTrouble == OnTroubleWait, Catalog: p.s.config.Catalog, Sink: p.s.sink(p.from.Library), Audit: p.s.config.Audit == AuditFull, Deadline: p.deadline(), Metadata: maps.Clone(p.req.Metadata), Warnings: p.warnings, Settings: p.profile.Settings}
+		HandsBack: !p.from.Library && p.backend.OnTrouble == OnTroubleWait, Catalog: p.s.config.Catalog, Sink: p.s.sink(p.from.Library), Audit: p.s.config.Audit == AuditFull, Deadline: p.deadline(), Metadata: maps.Clone(p.req.Metadata), Warnings: p.warnings, Notes: p.notes, Settings: p.profile.Settings}
 	if p.compiled != nil {
 		out.Prompt, out.NativeName = p.compiled.ref(), schemaName(p.compiled.def.ID)
 		out.Settings = out.Settings.Over(&p.compiled.def.Settings)

@@ -65,8 +65,8 @@ func TestPlan(t *testing.T) {
 	if !p.Deadline.Equal(noon.Add(90 * time.Second)) {
 		t.Errorf("deadline %v", p.Deadline)
 	}
-	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "strict: false") {
-		t.Errorf("warnings %v", p.Warnings)
+	if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "strict: false") {
+		t.Errorf("notes %v", p.Notes)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestPlanChoices(t *testing.T) {
 			`{"prompt":"translate","inputs":{"text":"x","glossary":"G"},"profile":"slow"}`,
 			carried,
 			func(p *run.Plan) bool {
-				return p.Messages[0].Content == "Translate into English. Use G." && len(p.Warnings) == 1
+				return p.Messages[0].Content == "Translate into English. Use G." && len(p.Notes) == 1
 			},
 		},
 		{

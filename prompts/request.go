@@ -236,8 +236,12 @@ func (p *planner) output() {
 	if err != nil {
 		p.fault("output.schema", "%v", err)
 	}
-	if p.native = schema; note != "" {
+	switch p.native = schema; {
+	case note == "":
+	case p.req.Output != nil:
 		p.warnings = append(p.warnings, note)
+	default:
+		p.notes = append(p.notes, note)
 	}
 }
 

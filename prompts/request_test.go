@@ -455,7 +455,7 @@ func TestNativeRequire(t *testing.T) {
 		"emend.yaml":       config,
 		"prompts/x@1.yaml": "profile: p\nmessages: [{user: hi}]\noutput: " + loose,
 	}.fs())
-	sameProblems(t, loose, problemsOf(t, err), []string{"prompts/x@1.yaml:3: output.schema: backend o has native: require, but the schema goes out in response_format with strict: false, which does not enforce all of it ("})
+	sameProblems(t, loose, problemsOf(t, err), []string{"prompts/x@1.yaml:3: output.schema: backend o has native: require, but the schema goes out in response_format with strict: false, a hint that the provider does not enforce ("})
 	s, err := loadConfig(config)
 	if err != nil {
 		t.Fatal(err)

@@ -33,8 +33,10 @@ func (a *app) portability(file, prompt, dir string) error {
 
 func portable(file, prompt, dir string) (json.RawMessage, prompts.Backend, error) {
 	switch {
-	case (file == "") == (prompt == ""):
+	case file == "" && prompt == "":
 		return nil, prompts.Backend{}, errors.New("--portability needs --schema FILE or --prompt ID")
+	case file != "" && prompt != "":
+		return nil, prompts.Backend{}, errors.New("give --schema or --prompt, not both")
 	case file != "":
 		b, err := os.ReadFile(file)
 		return b, prompts.Backend{}, err

@@ -62,7 +62,7 @@ func TestPortabilityOfAPrompt(t *testing.T) {
 		says string
 	}{
 		{[]string{"--portability"}, "needs --schema FILE or --prompt ID"},
-		{[]string{"--portability", "--prompt", "x", "--schema", file}, "needs --schema FILE or --prompt ID"},
+		{[]string{"--portability", "--prompt", "x", "--schema", file}, "give --schema or --prompt, not both"},
 		{[]string{"--portability", "--schema", file}, "bad.json"},
 		{[]string{"--portability", "--schema", file, "answer.json"}, "reads no text"},
 		{[]string{"--portability", "--prompt", "z", "--dir", dir}, "there is no prompt"},

@@ -38,7 +38,7 @@ func (s *schema) environment() (*environment, error) {
 	out := &environment{known: map[string]bool{}, integers: map[string]bool{}}
 	options := []cel.EnvOption{
 		cel.CrossTypeNumericComparisons(true), cel.CustomTypeAdapter(adapter{}), cel.ParserExpressionSizeLimit(maxExpression),
-		cel.Variable(outputName, cel.DynType),
+		cel.Variable(outputName, cel.DynType), sumFunction(),
 	}
 	if s != nil {
 		for _, name := range namesOf([]part{{s.top, true}}) {

@@ -28,6 +28,13 @@ func TestExpressions(t *testing.T) {
 		{`output == {"n": 1}`, `{"n":1.0}`, "held"},
 		{`type(output.any) == string`, `{"any":1}`, `the rule does not hold: "type(output.any) == string" /any`},
 
+		{`sum(l.map(x, x.p)) == n`, `{"l":[{"p":0.1},{"p":0.2}],"n":0.3}`, "held"},
+		{`l.map(x, x.p).sum() == n`, `{"l":[{"p":0.1},{"p":0.2}],"n":0.30000000000000004}`, `the rule does not hold: "l.map(x, x.p).sum() == n" /l,/n`},
+		{`sum(l.map(x, x.p * x.q)) == n`, `{"l":[{"p":19.5,"q":2},{"p":4.25,"q":3}],"n":51.75}`, "held"},
+		{`sum(l.map(x, x.p)) == 0.0`, `{"l":[]}`, "held"},
+		{`sum(l.map(x, x.p)) > n`, `{"l":[{"p":9007199254740993},{"p":1}],"n":9007199254740993}`, "held"},
+		{`sum(l.map(x, x.p)) == n`, `{"l":[{"p":"x"}],"n":1}`, "skipped"},
+
 		{`n > 0`, `{}`, "skipped"},
 		{`n > 0`, `{"n":"x"}`, "skipped"},
 		{`n > 0`, `{"n":null}`, "skipped"},

@@ -18,6 +18,9 @@ type Carried struct {
 	Form string
 	// Whole says that the provider enforces every keyword of the original.
 	Whole bool
+	// Hint says that the provider takes what goes out as a hint and enforces nothing of it; Weakened then says why it is no
+	// more.
+	Hint bool
 	// Weakened lists what the provider will not enforce and why, in document order: bounded, each one clause that begins
 	// with the place ("at /properties/price: minimum is not enforced"). Losses makes it.
 	Weakened []string

@@ -64,7 +64,7 @@ func Render(snap *prompts.Snapshot, req schemas.Request) (*Rendering, error) {
 	}
 	r := &Rendering{Prompt: plan.Prompt, Profile: plan.Profile, Backend: plan.Backend, Dialect: b.Dialect, Model: plan.Model,
 		Settings: plan.Settings, Messages: plan.Messages, Output: plan.Output, Native: native(plan, entry, b), MaxCalls: plan.MaxCalls(),
-		MaxValidatorCalls: plan.MaxValidatorCalls(), Validators: []string{}, Warnings: append([]string{}, plan.Warnings...)}
+		MaxValidatorCalls: plan.MaxValidatorCalls(), Validators: []string{}, Warnings: append(append([]string{}, plan.Warnings...), plan.Notes...)}
 	for _, v := range plan.Validators {
 		r.Validators = append(r.Validators, v.Name)
 	}

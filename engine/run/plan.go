@@ -43,6 +43,8 @@ type Plan struct {
 	Deadline time.Time
 	Metadata map[string]string
 	Warnings []string
+	// Notes are what is true of every run of the prompt, such as how its schema goes out; results do not repeat it.
+	Notes []string
 	// Validators judge a valid candidate, in order.
 	Validators []Validator
 	Policy     Policy

@@ -42,7 +42,7 @@ var (
 			return notAnObject
 		}
 		if why := fitsStrict(schema); why != nil {
-			return provider.Carried{Schema: bytes.Clone(schema), Form: formLoose, Weakened: why}
+			return provider.Carried{Schema: bytes.Clone(schema), Form: formLoose, Hint: true, Weakened: why}
 		}
 		return provider.Carried{Schema: bytes.Clone(schema), Form: formStrict, Whole: true}
 	})
@@ -52,7 +52,7 @@ var (
 		}
 		var lost provider.Losses
 		lost.Add("", "options.strict is never, so the provider enforces nothing")
-		return provider.Carried{Schema: bytes.Clone(schema), Form: formLoose, Weakened: lost.Clauses()}
+		return provider.Carried{Schema: bytes.Clone(schema), Form: formLoose, Hint: true, Weakened: lost.Clauses()}
 	})
 	notAnObject = provider.NotCarried("the schema is not an object in well-formed JSON")
 )
