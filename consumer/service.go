@@ -46,7 +46,7 @@ func (w *Worker) serve() (*services, error) {
 	for _, e := range []struct {
 		name, subject string
 		do            func(micro.Request)
-	}{{"ask", w.names.AllAsks(), s.ask}, {"submit", w.names.AllSubmits(), s.submit}, {"get", w.names.Get(), s.get}, {"cancel", w.names.Cancel(), s.cancel},
+	}{{askEndpoint, w.names.AllAsks(), s.ask}, {"submit", w.names.AllSubmits(), s.submit}, {"get", w.names.Get(), s.get}, {"cancel", w.names.Cancel(), s.cancel},
 		{"get_queue", w.names.AllGets(), s.get}, {"cancel_queue", w.names.AllCancels(), s.cancel},
 		{"reviews", w.names.AllReviewQueries(), s.reviewsOf}, {"decide", w.names.AllDecisions(), s.decide}} {
 		if err := s.svc.AddEndpoint(e.name, micro.HandlerFunc(s.guard(e.do)), micro.WithEndpointSubject(e.subject)); err != nil {
@@ -62,12 +62,12 @@ func (w *Worker) serve() (*services, error) {
 }
 
 // stats is what $SRV.STATS tells beside the counts of its own: under the endpoint ask, how candidates fared per prompt
-// and keyword in this worker.
+// and keyword in this worker, and how its gates stand.
 func (w *Worker) stats(e *micro.Endpoint) any {
-	if e.Name != "ask" {
+	if e.Name != askEndpoint {
 		return nil
 	}
-	return map[string]any{"verdicts": w.verdicts.Snapshot()}
+	return w.workerStats()
 }
 
 func (s *services) stop() {

@@ -31,6 +31,20 @@ func TestDevAnswersRequestsRunsAndReloads(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
+	t.Run("status", func(t *testing.T) {
+		r := emend(t, "", "status", "--dir", dir, "--nats", url)
+		for _, want := range []string{"rehearsal/default  0", "0 of 64", "rehearsal  open", "results kept, 1 dead letters, 0 runs wait for a person"} {
+			if r.code != exitOK || !strings.Contains(r.out, want) {
+				t.Errorf("lacks %q: %+v", want, r)
+			}
+		}
+		if r := emend(t, "", "status", "--json", "--dir", dir, "--nats", url); r.code != exitOK || !strings.Contains(r.out, `"workers":[{"id":"`) {
+			t.Errorf("%+v", r)
+		}
+		if r := emend(t, "", "status", "--space", "elsewhere", "--dir", dir, "--nats", url); r.code != exitFailed || !strings.Contains(r.err, "no worker has set up this space") {
+			t.Errorf("a space that is not there: %+v", r)
+		}
+	})
 	t.Run("reload on save", func(t *testing.T) {
 		b, err := os.ReadFile(filepath.Join(dir, "prompts/extract-invoice@1.yaml"))
 		if err != nil {

@@ -131,4 +131,4 @@ func kib(status []byte) int64 {
 	return 0
 }
 
-func sorted(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -227,7 +227,7 @@ func (a *app) printLedger(r *ledgerReport) error {
 		err = a.printJSON(r)
 	} else {
 		fmt.Fprintf(a.out, "accepted %d, kills %d, drains %d\n", r.Accepted, r.Kills, r.Drains)
-		for _, status := range sorted(r.Statuses) {
+		for _, status := range sortedKeys(r.Statuses) {
 			fmt.Fprintf(a.out, "  %-12s %d\n", status, r.Statuses[status])
 		}
 		fmt.Fprintf(a.out, "lost %d %v\n", len(r.Lost), r.Lost)

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"emend/capacity"
+	"emend/consumer"
+)
+
+// status shows a space: workers, gates and queues.
+func (a *app) status() *cobra.Command {
+	var f natsFlags
+	var dir string
+	var watch bool
+	c := &cobra.Command{Use: "status", Short: "Show workers, gates with their causes, queues, dead letters and reviews", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			client, nc, err := f.client(dir, "status")
+			if err != nil {
+				return err
+			}
+			defer nc.Close()
+			for {
+				if err := a.statusOnce(c.Context(), client); err != nil || !watch {
+					return err
+				}
+				if pause(c.Context(), statusEvery); c.Context().Err() != nil {
+					return nil
+				}
+				if a.tty && !a.json {
+					fmt.Fprint(a.out, "\x1b[2J\x1b[H")
+				}
+			}
+		}}
+	f.register(c)
+	c.Flags().StringVar(&dir, "dir", ".", "the working `FOLDER`, for its emend.yaml")
+	c.Flags().BoolVar(&watch, "watch", false, "show it anew every two seconds, until interrupted")
+	return c
+}
+
+const statusEvery = 2 * time.Second
+
+func (a *app) statusOnce(ctx context.Context, client *consumer.Client) error {
+	ctx, cancel := within(ctx, askWithin)
+	defer cancel()
+	s, err := client.Status(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	if a.json {
+		return a.printJSON(s)
+	}
+	return a.printStatus(s)
+}
+
+func (a *app) printStatus(s *consumer.Status) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "QUEUE\tQUEUED\tIN FLIGHT\tREDELIVERED\tOLDEST")
+	for _, q := range s.Queues {
+		fmt.Fprintf(w, "%s/%s\t%d\t%d of %d\t%d\t%s\n", q.Backend, q.Queue, q.Queued, q.InFlight, q.Limit, q.Redelivered, age(q.Oldest))
+	}
+	fmt.Fprintln(w, "\nWORKER\tBACKEND\tGATE\tCALLS\tADMITTED\tWAITING\tUP")
+	for _, x := range s.Workers {
+		for _, backend := range sortedKeys(x.Gates) {
+			g := x.Gates[backend]
+			fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\t%s\t%d\t%s\n", x.ID, x.Version, backend, gateText(g.State, s.At), of(g.PermitsInUse, g.Permits),
+				of(g.AdmittedInUse, g.Admitted), g.Waiting, age(s.At.Sub(x.Started)))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(s.Workers) == 0 {
+		fmt.Fprintln(a.out, a.colour(yellow, "no worker answers: runs stay queued until one is there"))
+	}
+	fmt.Fprintf(a.out, "\n%d results kept, %d dead letters, %d runs wait for a person\n", s.Results, s.Dead, s.Reviews)
+	return nil
+}
+
+// gateText is a gate in a few words, with its cause and when it opens.
+func gateText(g capacity.GateState, now time.Time) string {
+	s := strings.ToLower(g.Phase.String())
+	if g.Limit > 0 && g.Phase == capacity.Slow {
+		s += fmt.Sprintf(" (%d)", g.Limit)
+	}
+	if g.Cause != "" {
+		s += ": " + g.Cause
+	}
+	if wait := g.Until.Sub(now).Round(time.Second); g.Phase == capacity.Closed && wait > 0 {
+		s += fmt.Sprintf(", probe in %s", wait)
+	}
+	return s
+}
+
+func of(n, limit int) string {
+	if limit == 0 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d of %d", n, limit)
+}
+
+func age(d time.Duration) string {
+	if d <= 0 {
+		return "-"
+	}
+	return d.Round(time.Second).String()
+}
