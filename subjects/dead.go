@@ -1,10 +1,5 @@
 package subjects
 
-import (
-	"fmt"
-	"strings"
-)
-
 // Kinds of the services for dead letters.
 const (
 	kindDeadLetters = "dead-letters"
@@ -48,17 +43,8 @@ func (n Names) ParsePurge(subject string) (queue string, err error) {
 	return n.parseQueue(subject, kindPurge)
 }
 
-// grantToken ends the key of a grant: no id holds a dot, so it is no run's key.
-const grantToken = ".replay"
-
-// GrantKey is the key, in the state bucket, of the leave to replace a run's outcome by a replay with other content.
-func (n Names) GrantKey(queue, id string) string { return n.StateKey(queue, id) + grantToken }
-
-// ParseGrantKey reads the key of a grant.
-func (n Names) ParseGrantKey(key string) (queue, id string, err error) {
-	run, ok := strings.CutSuffix(key, grantToken)
-	if !ok {
-		return "", "", fmt.Errorf("grant key %s: it must be <queue>.<id>%s", quote(key), grantToken)
-	}
-	return n.ParseStateKey(run)
+// GrantKey is the key, in the state bucket, of the leave to replace a run's outcome by a replay of other content. No id holds a
+// dot, so it is no run's key.
+func (n Names) GrantKey(queue, id, fingerprint string) string {
+	return n.StateKey(queue, id) + ".replay." + fingerprint
 }

@@ -36,7 +36,7 @@ func TestTheTable(t *testing.T) {
 		{n.AllReplays(), "emend.replay.*"},
 		{n.Purge("default"), "emend.purge.default"},
 		{n.AllPurges(), "emend.purge.*"},
-		{n.GrantKey("default", "1"), "default.1.replay"},
+		{n.GrantKey("default", "1", "e3b0"), "default.1.replay.e3b0"},
 		{n.Review("default", "1"), "emend.review.default.1"},
 		{n.AllReviews(), "emend.review.*.*"},
 		{n.Ask("openai", "default"), "emend.ask.openai.default"},
