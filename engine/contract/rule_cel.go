@@ -124,7 +124,7 @@ func (c *ruleCompiler) plan(checked *cel.Ast, read *reader, out *compiledRule) (
 			"no bound; nest fewer loops, or bound the lists with maxItems", cost.Max, maxCost, usualLength)
 	}
 	out.program = &expression{required: read.required(), integers: c.environment.integers}
-	out.program.program, err = c.environment.env.Program(checked, cel.CostLimit(maxCost), cel.CustomDecorator(exactly))
+	out.program.program, err = c.environment.env.Program(checked, cel.CustomDecorator(exactly), cel.CustomDecorator(counted))
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,13 @@
 package contract
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 )
 
 // expression judges a rule that has one.
@@ -19,22 +21,32 @@ func (run *ruleRun) expression(r *compiledRule) (outcome, error) {
 		}
 		missing = missing || state == missingField
 	}
-	out, details, err := e.program.Eval(variables{run.value, e.integers})
-	if cost := details.ActualCost(); cost != nil {
-		run.cost += *cost
-	}
+	out, err := run.evaluate(e)
+	spent := errors.Is(err, ErrBudget)
 	switch {
-	case err != nil && (missing || run.faulty):
+	case err != nil && (run.faulty || missing && !spent):
 		return skipped, nil // what the schema says comes first, or an item lacks what is read of it
+	case spent:
+		return failed, err
 	case err != nil:
 		return failed, fmt.Errorf("%w; guard the expression, for example with has() or by comparing with zero", err)
-	case run.cost > maxVerdictCost:
-		return failed, ErrBudget
 	case out == types.True:
 		return held, nil
 	}
 	run.add(r, nil, nil)
 	return failed, nil
+}
+
+// evaluate gives an expression what it may take of what is left to the verdict; more is ErrBudget.
+func (run *ruleRun) evaluate(e *expression) (ref.Val, error) {
+	w := &work{left: min(maxCost, maxVerdictCost-run.cost)}
+	before := w.left
+	out, _, err := e.program.Eval(variables{run.value, e.integers, w})
+	run.cost += before - max(w.left, 0)
+	if w.left < 0 {
+		return nil, ErrBudget
+	}
+	return out, err
 }
 
 // readability is whether a field can be read.

@@ -29,7 +29,7 @@ type ruleRun struct {
 	faulty bool            // the schema refuses the value
 	names  map[string]bool
 	meter  meter
-	cost   uint64 // of expressions
+	cost   int64 // of expressions
 	list   []Finding
 	over   int // findings beyond the bound
 }

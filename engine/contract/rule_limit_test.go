@@ -21,7 +21,7 @@ func TestExpressionErrors(t *testing.T) {
 		{`n * n > 1.0`, `{"n":1e1001}`, "more than 1000 places"},
 		{`double(s) > 1.0`, `{"s":"x"}`, "the text is no number"},
 		{`uint(i) > 1u`, `{"i":-1}`, "unsigned integer overflow"},
-		{`l.all(a, l.all(b, a.p + b.p > 0))`, `{"l":` + items + `}`, "cost limit exceeded"},
+		{`l.all(a, l.all(b, a.p + b.p > 0))`, `{"l":` + items + `}`, "work budget"},
 		{`s.matches("` + strings.Repeat("a{500}", 20) + `")`, `{"s":"` + strings.Repeat("a", 100_000) + `"}`, "work budget"},
 	} {
 		cel := ruled(t, ruleSchema, bounded("n", Bounds{Min: "-1"}), Rule{CEL: c.cel})
@@ -29,6 +29,38 @@ func TestExpressionErrors(t *testing.T) {
 		if v.Err == nil || v.Class != "" || v.Valid() || !strings.Contains(v.Err.Error(), "rule 2 cannot be decided on this text: ") ||
 			!strings.Contains(v.Err.Error(), c.want) {
 			t.Errorf("%s: %v, class %s; want %s", c.cel, v.Err, v.Class, c.want)
+		}
+	}
+}
+
+// TestLongListsEndInTime: what a list of many items costs grows with its length alone, so that a bound on the work is one on
+// the time; no list makes a rule be skipped that is over its budget.
+func TestLongListsEndInTime(t *testing.T) {
+	list := func(item string, n int) string { return `{"l":[` + strings.Repeat(item+",", n) + `{"p":1}]}` }
+	numbers := func(item string, n int) string { return `{"n":[` + strings.Repeat(item+",", n) + `1]}` }
+	for _, c := range []struct {
+		cel, text string
+		over      bool
+	}{
+		{"l.all(x, x.p > 0.0)", list(`{"p":1}`, 40_000), false},
+		{"l.all(x, x.p > 0.0)", list(`{"p":1}`, 150_000), true},
+		{"l.all(x, x.p > 0.0)", list(`{}`, 150_000), true},
+		{"l.exists(x, l.exists(y, x == y && y.p > 1.0))", list(`{"p":1}`, 2_000), true},
+		{"l.all(x, x in l)", list(`{"p":1}`, 2_000), true},
+		{"output.n.all(x, sum(output.n) > x)", numbers("1", 2_000), true},
+		{"sum(output.n) > 0.0", numbers("1", 50_000), false},
+		{"sum(output.n) > 0.0", numbers("1e-900", 50_000), true},
+		{"output.n.all(x, x + x != 1.0)", numbers("1e-900", 50_000), true},
+		{"output.n.all(x, output.s + output.s + string(x) != '')", `{"s":"` + strings.Repeat("s", 100_000) + `",` + numbers("1", 1_000)[1:], true},
+		{"output.n.all(x, !output.s.contains('t'))", `{"s":"` + strings.Repeat("s", 100_000) + `",` + numbers("1", 1_000)[1:], true},
+	} {
+		spec := Spec{Mode: "json", Rules: []Rule{{CEL: c.cel}}}
+		if strings.HasPrefix(c.cel, "l.") {
+			spec = Spec{Mode: "json_schema", Schema: json.RawMessage(ruleSchema), Rules: spec.Rules}
+		}
+		v := mustCompile(t, spec).Judge([]byte(c.text))
+		if over := errors.Is(v.Err, ErrBudget); over != c.over || !over && (v.Err != nil || v.Rules.Skipped > 0) {
+			t.Errorf("%s: %v, %+v; over the budget %v expected", c.cel, v.Err, v.Rules, c.over)
 		}
 	}
 }

@@ -28,7 +28,11 @@ func exactly(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 	if impl == nil {
 		return i, nil
 	}
-	return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), impl), nil
+	args := call.Args()
+	if wholly[call.Function()] {
+		args = countWhole(args)
+	}
+	return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), args, impl), nil
 }
 
 // operatorOf returns the exact form of a function, nil if CEL's own is right.
@@ -48,6 +52,8 @@ func operatorOf(function string) functions.FunctionOp {
 		return contained
 	case operators.Negate:
 		return negated
+	case sumName:
+		return func(args ...ref.Val) ref.Val { return sumOf(args[0]) }
 	case overloads.TypeConvertInt, overloads.TypeConvertDouble, overloads.TypeConvertUint, overloads.TypeConvertString:
 		return converted(function)
 	}

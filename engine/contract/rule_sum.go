@@ -7,14 +7,17 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// maxSummed bounds the items of one sum.
-const maxSummed = 100_000
+// sumName is the function's name; maxSummed bounds the items of one sum.
+const (
+	sumName   = "sum"
+	maxSummed = 100_000
+)
 
 // sumFunction is sum(list), or list.sum(): the exact sum of a list of numbers, 0 of an empty one. CEL itself has none, and
 // "the lines add up to the total" is the rule that most contracts need first.
 func sumFunction() cel.EnvOption {
 	list := cel.ListType(cel.DynType)
-	return cel.Function("sum",
+	return cel.Function(sumName,
 		cel.Overload("sum_list", []*cel.Type{list}, cel.DoubleType, cel.UnaryBinding(sumOf)),
 		cel.MemberOverload("list_sum", []*cel.Type{list}, cel.DoubleType, cel.UnaryBinding(sumOf)))
 }

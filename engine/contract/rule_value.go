@@ -33,12 +33,16 @@ func (a adapter) NativeToValue(v any) ref.Val {
 type variables struct {
 	value    any
 	integers map[string]bool // members that the schema makes integers
+	work     *work
 }
 
 // ResolveName implements interpreter.Activation.
 func (v variables) ResolveName(name string) (any, bool) {
-	if name == outputName {
+	switch name {
+	case outputName:
 		return v.value, true
+	case workName:
+		return v.work, true
 	}
 	members, _ := v.value.(map[string]any)
 	member, ok := members[name]
