@@ -29,7 +29,11 @@ func (w *Worker) Cancel(ctx context.Context, k Key) (schemas.CancelReply, error)
 		if rec, err := w.waiting(ctx, k, r); rec != nil || err != nil {
 			return w.cancelReview(ctx, k, rec, err)
 		}
-		if r != nil && (m == nil || !replaceable(r, m.Sequence) || r.Request.SHA256 != schemas.Fingerprint(backend, m.Data)) {
+		queued, err := w.replaces(ctx, k, r, seq, m, backend)
+		if err != nil {
+			return out, err
+		}
+		if r != nil && !queued {
 			out.Status = r.Status
 			return out, nil
 		}
@@ -47,6 +51,18 @@ func (w *Worker) Cancel(ctx context.Context, k Key) (schemas.CancelReply, error)
 		}
 	}
 	return out, errors.New("the run is being settled by others; ask again")
+}
+
+// replaces reports whether a queued request (nil for none) is one whose result may replace r.
+func (w *Worker) replaces(ctx context.Context, k Key, r *schemas.Result, seq uint64, m *jetstream.RawStreamMsg, backend string) (bool, error) {
+	if r == nil || m == nil || !replaceable(r, m.Sequence) {
+		return false, nil
+	}
+	fingerprint := schemas.Fingerprint(backend, m.Data)
+	if r.Request.SHA256 == fingerprint {
+		return true, nil
+	}
+	return w.ledger.granted(ctx, k, fingerprint, r, seq)
 }
 
 // clear tells the workers to abort a cancelled run, and takes its request out of the queue: one that waits for a

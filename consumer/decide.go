@@ -30,6 +30,8 @@ type Whereabouts struct {
 	State     *run.State
 	// Review is the entry of a run that waits for a person.
 	Review *review
+	// Granted says that an operator's replay may replace Result, though its content is another.
+	Granted bool
 }
 
 // Limits of a delivery; see the definition files.
@@ -149,16 +151,17 @@ func refused(d Delivery, w Whereabouts, lim Limits, now time.Time) Disposition {
 }
 
 // settledAs: the same content gets its result again, other content under a settled id is a conflict, and an end that was
-// no answer (failed, expired, cancelled) is replaced when the content is published anew.
+// no answer (failed, expired, cancelled) is replaced when the content is published anew, or replayed with changes.
 func settledAs(d Delivery, w Whereabouts) (replace uint64, out Disposition) {
 	if w.Result == nil {
 		return 0, nil
 	}
-	if w.Result.Request.SHA256 != d.Fingerprint {
-		return 0, Dead{Category: schemas.CategoryIDConflict, Message: conflict}
-	}
-	if replaceable(w.Result, d.Seq) {
+	same := w.Result.Request.SHA256 == d.Fingerprint
+	switch {
+	case (same || w.Granted) && replaceable(w.Result, d.Seq):
 		return w.ResultSeq, nil
+	case !same:
+		return 0, Dead{Category: schemas.CategoryIDConflict, Message: conflict}
 	}
 	return 0, Resend{Result: w.Result}
 }
@@ -178,10 +181,16 @@ func waitsForPerson(d Delivery, w Whereabouts) Disposition {
 // conflict tells nothing of what is there.
 const conflict = "this id is settled with other content; publish under another id"
 
+// replaceable reports whether request seq may replace a result: an end that was no answer, of another request.
 func replaceable(r *schemas.Result, seq uint64) bool {
-	switch r.Status {
+	return unanswered(r.Status) && r.Request.Seq != seq
+}
+
+// unanswered are the ends that are no answer.
+func unanswered(status string) bool {
+	switch status {
 	case schemas.StatusFailed, schemas.StatusExpired, schemas.StatusCancelled:
-		return r.Request.Seq != seq
+		return true
 	}
 	return false
 }

@@ -176,6 +176,31 @@ func TestDecideSettled(t *testing.T) {
 	checkDecisions(t, rows)
 }
 
+// TestDecideReplayed: a grant lets other content replace an end that was no answer, and nothing else.
+func TestDecideReplayed(t *testing.T) {
+	granted := func(status string, seq uint64) Whereabouts {
+		w := stored(status, "theirs", seq)
+		w.Granted = true
+		return w
+	}
+	conflict := Dead{Category: schemas.CategoryIDConflict}
+	rows := []decision{
+		{"died too often", delivered(starts(3)), granted(schemas.StatusFailed, 3), open, Dead{Category: schemas.CategoryAbandoned, Settle: true, Replace: 40}},
+		{"gate closed", delivered(), granted(schemas.StatusFailed, 3), closed, HandBack{Delay: 9 * time.Second, Cause: "429 slow_down"}},
+		{"deadline passed", delivered(deadline(now)), granted(schemas.StatusFailed, 3), open, Expire{Reason: "deadline", Replace: 40}},
+		{"state kept", delivered(), granted(schemas.StatusFailed, 3).with(fits()), open, Resume{State: fits(), Replace: 40}},
+		{"its prompt went away", delivered(refusal(prompts.ErrUnknown, time.Hour)), granted(schemas.StatusFailed, 3), open, Dead{Category: schemas.CategoryInvalidRequest}},
+	}
+	for status, again := range settledStatus {
+		var want Disposition = conflict
+		if again {
+			want = Execute{Replace: 40}
+		}
+		rows = append(rows, decision{status, delivered(), granted(status, 3), open, want})
+	}
+	checkDecisions(t, rows)
+}
+
 // TestDecideInReview: a run that waits for a person is executed by nobody, whatever else is true of it.
 func TestDecideInReview(t *testing.T) {
 	entry := func(fingerprint string, seq uint64, w Whereabouts) Whereabouts {

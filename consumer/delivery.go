@@ -58,6 +58,9 @@ func (w *Worker) handle(ctx context.Context, d *delivery) {
 // decide finds out where the run stands and does what Decide says.
 func (h *handler) decide(ctx context.Context) {
 	where, entry, err := h.w.ledger.Find(ctx, h.key, h.d.seq, h.d.count)
+	if err == nil {
+		where.Granted, err = h.w.ledger.granted(ctx, h.key, h.fingerprint, where.Result, where.ResultSeq)
+	}
 	if err != nil {
 		h.log().Warn().Err(err).Msg("the ledger does not answer; the run is handed back")
 		h.handBack(ctx, HandBack{Delay: ledgerRetry, Cause: "ledger"})

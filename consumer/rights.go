@@ -19,17 +19,18 @@ func RightsOf(cfg prompts.Config) (Rights, error) {
 	if err != nil {
 		return Rights{}, err
 	}
-	r := Rights{Subscribe: []string{n.AllAsks(), n.AllSubmits(), n.Get(), n.Cancel(), n.AllGets(), n.AllCancels(), n.AllReviewQueries(), n.AllDecisions(), n.AllControls()},
+	r := Rights{Subscribe: []string{n.AllAsks(), n.AllSubmits(), n.Get(), n.Cancel(), n.AllGets(), n.AllCancels(), n.AllReviewQueries(), n.AllDecisions(),
+		n.AllDeadQueries(), n.AllReplays(), n.AllPurges(), n.AllControls()},
 		Store: []string{n.Result(probeName, probeName), n.Event(probeName, probeName, probeName), n.Dead(probeName, probeName),
 			n.Review(probeName, probeName)}}
 	api := n.API(cfg.NATS.Domain)
 	for _, s := range []string{n.RunsStream(), n.ResultsStream(), n.EventsStream(), n.DeadStream(), n.ReviewsStream(), "KV_" + n.StateBucket()} {
 		r.Publish = append(r.Publish, api+"STREAM.INFO."+s, api+"STREAM.CREATE."+s)
 	}
-	for _, s := range []string{n.RunsStream(), n.ResultsStream(), n.ReviewsStream()} {
+	for _, s := range []string{n.RunsStream(), n.ResultsStream(), n.ReviewsStream(), n.DeadStream()} {
 		r.Publish = append(r.Publish, api+"STREAM.MSG.GET."+s)
 	}
-	for _, s := range []string{n.RunsStream(), n.ReviewsStream()} {
+	for _, s := range []string{n.RunsStream(), n.ReviewsStream(), n.DeadStream()} {
 		r.Publish = append(r.Publish, api+"STREAM.MSG.DELETE."+s)
 	}
 	for _, b := range cfg.BackendNames() {

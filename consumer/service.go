@@ -43,12 +43,7 @@ func (w *Worker) serve() (*services, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("register the micro service: %w", err), sub.Unsubscribe())
 	}
-	for _, e := range []struct {
-		name, subject string
-		do            func(micro.Request)
-	}{{askEndpoint, w.names.AllAsks(), s.ask}, {"submit", w.names.AllSubmits(), s.submit}, {"get", w.names.Get(), s.get}, {"cancel", w.names.Cancel(), s.cancel},
-		{"get_queue", w.names.AllGets(), s.get}, {"cancel_queue", w.names.AllCancels(), s.cancel},
-		{"reviews", w.names.AllReviewQueries(), s.reviewsOf}, {"decide", w.names.AllDecisions(), s.decide}} {
+	for _, e := range append(s.endpoints(), s.deadServices()...) {
 		if err := s.svc.AddEndpoint(e.name, micro.HandlerFunc(s.guard(e.do)), micro.WithEndpointSubject(e.subject)); err != nil {
 			return nil, errors.Join(fmt.Errorf("endpoint %s: %w", e.name, err), s.svc.Stop(), sub.Unsubscribe())
 		}
@@ -59,6 +54,14 @@ func (w *Worker) serve() (*services, error) {
 		return nil, fmt.Errorf("the services are not heard of by the server: %w", err)
 	}
 	return s, nil
+}
+
+// endpoints are the services for runs and reviews.
+func (s *services) endpoints() []endpoint {
+	n := s.w.names
+	return []endpoint{{askEndpoint, n.AllAsks(), s.ask}, {"submit", n.AllSubmits(), s.submit}, {"get", n.Get(), s.get}, {"cancel", n.Cancel(), s.cancel},
+		{"get_queue", n.AllGets(), s.get}, {"cancel_queue", n.AllCancels(), s.cancel},
+		{"reviews", n.AllReviewQueries(), s.reviewsOf}, {"decide", n.AllDecisions(), s.decide}}
 }
 
 // stats is what $SRV.STATS tells beside the counts of its own: under the endpoint ask, how candidates fared per prompt

@@ -37,12 +37,20 @@ func (s *site) publish(id, text string) {
 }
 
 func (s *site) tryPublish(subject, text, replyTo string) error {
+	if replyTo == "" {
+		return s.publishWith(subject, text)
+	}
+	return s.publishWith(subject, text, subjects.HeaderReplyTo, replyTo)
+}
+
+// publishWith stores a request with headers, given as names and values in turn.
+func (s *site) publishWith(subject, text string, header ...string) error {
 	ctx, cancel := s.within()
 	defer cancel()
 	m := nats.NewMsg(subject)
 	m.Data = []byte(text)
-	if replyTo != "" {
-		m.Header.Set(subjects.HeaderReplyTo, replyTo)
+	for i := 0; i+1 < len(header); i += 2 {
+		m.Header.Set(header[i], header[i+1])
 	}
 	_, err := s.js.PublishMsg(ctx, m)
 	return err

@@ -183,7 +183,7 @@ func TestARequesterInAnotherAccount(t *testing.T) {
 	if err := json.Unmarshal(m.Data, &r); err != nil || r.Status != schemas.StatusSucceeded {
 		t.Errorf("%v: %s", err, m.Data)
 	}
-	if _, err := nc.Request(n.Get(), []byte(fmt.Sprintf(`{"queue":"team-a","id":%q}`, r.ID)), time.Second); !errors.Is(err, nats.ErrNoResponders) {
+	if _, err := nc.Request(n.Get(), fmt.Appendf(nil, `{"queue":"team-a","id":%q}`, r.ID), time.Second); !errors.Is(err, nats.ErrNoResponders) {
 		t.Errorf("what is not imported answers: %v", err)
 	}
 }
