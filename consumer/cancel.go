@@ -83,7 +83,7 @@ const cancelTries = 5
 func (w *Worker) settleCancelled(ctx context.Context, k Key, backend string, m *jetstream.RawStreamMsg, seq uint64) (Settled, error) {
 	h := &handler{w: w, key: k, backend: backend, taken: time.Now(), fingerprint: schemas.Fingerprint(backend, m.Data),
 		d: &delivery{msg: &nats.Msg{Subject: m.Subject, Header: m.Header}, nc: w.nc, seq: m.Sequence, published: m.Time}}
-	h.events = &publisher{nc: w.nc, names: w.names, worker: w.id, key: k}
+	h.events = &publisher{nc: w.nc, names: w.names, worker: w.id, metrics: w.opts.Metrics, key: k}
 	h.engine = w.engine.Load()
 	before, err := w.ledger.load(ctx, k, m.Sequence)
 	if err != nil {

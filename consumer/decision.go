@@ -105,7 +105,7 @@ func (w *Worker) reviewer(k Key, rec *review) *handler {
 	if rec.Traceparent != "" {
 		h.d.msg.Header.Set(subjects.HeaderTraceparent, rec.Traceparent)
 	}
-	h.events = &publisher{nc: w.nc, names: w.names, worker: w.id, key: k, delivery: rec.Delivery}
+	h.events = &publisher{nc: w.nc, names: w.names, worker: w.id, metrics: w.opts.Metrics, key: k, delivery: rec.Delivery}
 	h.plan = rec.plan(k)
 	if c, err := contract.Compile(specOf(h.plan.Output)); err == nil {
 		h.plan.Contract = c

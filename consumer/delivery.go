@@ -47,7 +47,7 @@ func (w *Worker) handle(ctx context.Context, d *delivery) {
 	backend, queue, id, err := w.names.ParseRun(d.msg.Subject)
 	h.backend, h.key = backend, Key{Queue: queue, ID: id}
 	h.fingerprint = schemas.Fingerprint(backend, d.msg.Data)
-	h.events = &publisher{nc: w.nc, names: w.names, worker: w.id, key: h.key, delivery: d.count, verdicts: &w.verdicts}
+	h.events = &publisher{nc: w.nc, names: w.names, worker: w.id, metrics: w.opts.Metrics, key: h.key, delivery: d.count, verdicts: &w.verdicts}
 	if err != nil {
 		h.unaddressable(ctx, err)
 		return

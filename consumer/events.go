@@ -24,6 +24,8 @@ type publisher struct {
 	seq      int
 	// verdicts counts what engine events tell; nil for none.
 	verdicts *telemetry.Verdicts
+	// metrics counts every event that is sent; nil for none.
+	metrics *telemetry.Metrics
 }
 
 // Observe publishes an engine event. The engine's finished is kept back: the run is finished when it is settled.
@@ -42,6 +44,9 @@ func (p *publisher) send(e schemas.Event) {
 	e.V, e.RunID, e.Queue, e.Seq, e.Worker, e.Delivery = schemas.EventVersion, p.key.ID, p.key.Queue, p.seq, p.worker, p.delivery
 	if e.At.IsZero() {
 		e.At = time.Now().UTC()
+	}
+	if p.metrics != nil {
+		p.metrics.Count(e)
 	}
 	b, err := schemas.Marshal(e)
 	if err != nil {

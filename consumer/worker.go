@@ -36,6 +36,8 @@ type Options struct {
 	CheckStreams bool
 	// AckWait is the lease of a run; 0 means the configuration's ack_wait.
 	AckWait time.Duration
+	// Metrics counts what the worker's events tell; nil for none.
+	Metrics *telemetry.Metrics
 	// Ready is called once, when the worker pulls.
 	Ready func()
 }
@@ -281,6 +283,22 @@ func (w *Worker) eachGate(do func(*capacity.Gate)) {
 			do(g)
 		}
 	}
+}
+
+// Gates tells how the gates stand, by backend.
+func (w *Worker) Gates() map[string]capacity.Stats { return w.workerStats().Gates }
+
+// Fit reports why the worker should get no more runs now; nil if it serves.
+func (w *Worker) Fit() error {
+	switch {
+	case w.stopping():
+		return errors.New("the worker drains")
+	case !w.nc.IsConnected():
+		return errors.New("NATS is not reachable")
+	case w.stuckRuns.Load() > 0:
+		return errors.New("results cannot be stored")
+	}
+	return nil
 }
 
 func (w *Worker) stopping() bool { return w.draining.Load() }

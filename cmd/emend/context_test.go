@@ -2,10 +2,15 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -86,5 +91,60 @@ func TestServeWaitsForNATS(t *testing.T) {
 	t.Cleanup(closed.Stop)
 	if r := emend(t, "", "serve", "--dir", dir, "--nats", closed.URL()); r.code != exitFailed || !strings.Contains(r.err, "refused the credentials") {
 		t.Errorf("refused: %+v", r)
+	}
+}
+
+// Health and metrics: alive from the start, ready when it pulls, counting what it does.
+func TestServeTellsHealthAndMetrics(t *testing.T) {
+	srv, err := devnats.Start(devnats.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Stop)
+	dir := filepath.Join(t.TempDir(), "w")
+	if r := emend(t, "", "init", dir); r.code != exitOK {
+		t.Fatal(r.err)
+	}
+	line := background(t, "serve", "--dir", dir, "--nats", srv.URL(), "--http", "127.0.0.1:0")
+	address := regexp.MustCompile(`127\.0\.0\.1:[0-9]+`).FindString(line("health and metrics"))
+	line(`"serving"`)
+	get := func(path string) (int, string) {
+		t.Helper()
+		resp, err := http.Get("http://" + address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(b)
+	}
+	if code, _ := get("/healthz"); code != http.StatusOK {
+		t.Errorf("healthz %d", code)
+	}
+	if code, text := get("/readyz"); code != http.StatusOK {
+		t.Errorf("readyz %d %s", code, text)
+	}
+	if r := emend(t, "", "run", "--dir", dir, "--nats", srv.URL(), "extract-invoice", "document=invoice"); r.code != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	line("run finished")
+	_, text := get("/metrics")
+	for _, want := range []string{`emend_runs_total{backend="rehearsal",category="",prompt="extract-invoice@1",queue="default",status="succeeded"} 1`,
+		`emend_calls_total{backend="rehearsal",kind="repair",outcome="completed",status="",validator=""} 1`, `emend_gate_phase{backend="openai",phase="open"} 1`, "go_goroutines"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %s", want)
+		}
+	}
+	srv.Stop()
+	for end := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
+		if code, text := get("/readyz"); code == http.StatusServiceUnavailable && strings.Contains(text, "NATS is not reachable") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("it stays ready without NATS")
+		}
 	}
 }

@@ -25,6 +25,10 @@ func (a *app) workOnCatalogs(ctx context.Context, f natsFlags, o serveOptions, r
 	if err != nil {
 		return err
 	}
+	if o.watch, err = newWatcher(ctx, o.http); err != nil {
+		return err
+	}
+	defer o.watch.serve(log)()
 	nc, at, stop, err := a.link(ctx, cfg, o, log)
 	if err != nil {
 		return err

@@ -28,7 +28,10 @@ type serveOptions struct {
 	embedded, checkStreams, text  bool
 	// catalog takes the definitions from the space's catalogs in place of a folder.
 	catalog bool
-	port    int
+	// http is where health and metrics are served; "" for nowhere.
+	http  string
+	watch *watcher
+	port  int
 }
 
 // serve runs a worker until it is told to stop.
@@ -46,6 +49,7 @@ func (a *app) serve() *cobra.Command {
 	f.register(c)
 	c.Flags().StringVar(&o.dir, "dir", ".", "the `FOLDER` with emend.yaml and prompts/")
 	c.Flags().StringVar(&o.config, "config", "", "an emend.yaml `FILE`; its folder is the working folder")
+	c.Flags().StringVar(&o.http, "http", "", "serve /healthz, /readyz and /metrics on this `ADDRESS`, such as 127.0.0.1:9090")
 	c.Flags().BoolVar(&o.catalog, "catalog", false, "follow the catalogs that `emend apply` stores, in place of a folder")
 	c.Flags().BoolVar(&o.embedded, "embedded", false, "start a nats-server inside this process")
 	c.Flags().StringVar(&o.store, "store", "", "where the embedded server keeps its streams (default: a temporary folder)")
@@ -73,6 +77,10 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 	if err != nil {
 		return err
 	}
+	if o.watch, err = newWatcher(ctx, o.http); err != nil {
+		return err
+	}
+	defer o.watch.serve(log)()
 	warnOfKeys(ctx, snap, log)
 	nc, at, stop, err := a.link(ctx, snap.Config().NATS, o, log)
 	if err != nil {
@@ -99,8 +107,9 @@ func (a *app) serveOn(ctx context.Context, o serveOptions, snap *prompts.Snapsho
 	}
 	defer eng.Close()
 	var w *consumer.Worker
-	w, err = consumer.NewWorker(nc, eng, consumer.Options{ID: o.id, Version: semver(), Log: log, CheckStreams: o.checkStreams, Ready: func() {
+	w, err = consumer.NewWorker(nc, eng, consumer.Options{ID: o.id, Version: semver(), Log: log, CheckStreams: o.checkStreams, Metrics: o.watch.counts(), Ready: func() {
 		log.Info().Str("worker", w.ID()).Str("space", snap.Config().NATS.Space).Int("prompts", len(snap.Prompts())).Msg("serving")
+		o.watch.of(w)
 		ready(w)
 	}})
 	if err != nil {

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/rs/zerolog"
+
+	"emend/capacity"
+	"emend/consumer"
+	"emend/internal/telemetry"
+)
+
+// watcher serves a worker's health and metrics over HTTP. It holds no content and asks for no credentials: bind it to where
+// only your probes and scrapers are.
+type watcher struct {
+	listener net.Listener
+	registry *prometheus.Registry
+	metrics  *telemetry.Metrics
+	worker   atomic.Pointer[consumer.Worker]
+	server   *http.Server
+}
+
+// newWatcher listens; nil without an address.
+func newWatcher(ctx context.Context, addr string) (*watcher, error) {
+	if addr == "" {
+		return nil, nil
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, failed(fmt.Errorf("--http: %w", err))
+	}
+	w := &watcher{listener: l, registry: prometheus.NewRegistry()}
+	w.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	w.metrics = telemetry.NewMetrics(w.registry)
+	telemetry.NewGates(w.registry, w.gates)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { say(rw, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", w.ready)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(w.registry, promhttp.HandlerOpts{}))
+	w.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	return w, nil
+}
+
+func (w *watcher) gates() map[string]capacity.Stats {
+	if worker := w.worker.Load(); worker != nil {
+		return worker.Gates()
+	}
+	return nil
+}
+
+// ready is 200 while the worker serves: it pulls, NATS is reachable, results can be stored, and it does not drain.
+func (w *watcher) ready(rw http.ResponseWriter, _ *http.Request) {
+	worker := w.worker.Load()
+	if worker == nil {
+		say(rw, http.StatusServiceUnavailable, "the worker is starting")
+		return
+	}
+	if err := worker.Fit(); err != nil {
+		say(rw, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	say(rw, http.StatusOK, "ok")
+}
+
+func say(rw http.ResponseWriter, status int, text string) {
+	rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	rw.WriteHeader(status)
+	_, _ = fmt.Fprintln(rw, text)
+}
+
+// serve answers until stop is called.
+func (w *watcher) serve(log zerolog.Logger) (stop func()) {
+	if w == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := w.server.Serve(w.listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error().Err(err).Msg("health and metrics are no longer served")
+		}
+	}()
+	log.Info().Str("address", w.listener.Addr().String()).Msg("health and metrics")
+	return func() { _ = w.server.Close(); <-done }
+}
+
+// counts are the worker's metrics; nil without an address.
+func (w *watcher) counts() *telemetry.Metrics {
+	if w == nil {
+		return nil
+	}
+	return w.metrics
+}
+
+// of says whose health is told, from the moment at which it pulls.
+func (w *watcher) of(worker *consumer.Worker) {
+	if w != nil {
+		w.worker.Store(worker)
+	}
+}
