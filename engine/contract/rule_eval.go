@@ -29,7 +29,7 @@ func (run *ruleRun) expression(r *compiledRule) (outcome, error) {
 	case spent:
 		return failed, err
 	case err != nil:
-		return failed, fmt.Errorf("%w; guard the expression, for example with has() or by comparing with zero", err)
+		return failed, fmt.Errorf("%w; guard the expression, for example with has() or by comparing with zero", plainFault(err))
 	case out == types.True:
 		return held, nil
 	}

@@ -33,6 +33,30 @@ func TestExpressionErrors(t *testing.T) {
 	}
 }
 
+// TestFaultsHoldNothingOfTheText: an error of a rule is stored and logged.
+func TestFaultsHoldNothingOfTheText(t *testing.T) {
+	for _, c := range []struct{ cel, want string }{
+		{`timestamp(s) > timestamp("2020-01-01T00:00:00Z")`, "invalid RFC 3339 timestamp"}, {`duration(s) > duration("1s")`, "type conversion error"},
+		{`int(s) > 1`, "type conversion error"}, {`output.any[s] == 1`, "no such key"}, {`bool(s)`, "type conversion error"},
+		{`l[output.i].p > 0.0`, "index out of bounds"},
+	} {
+		v := ruled(t, ruleSchema, Rule{CEL: c.cel}).Judge([]byte(`{"s":"secret77","any":{},"l":[],"i":77}`))
+		if v.Err == nil || !strings.Contains(v.Err.Error(), c.want) || strings.Contains(v.Err.Error(), "77") {
+			t.Errorf("%s: %v", c.cel, v.Err)
+		}
+	}
+}
+
+// TestIndexFromTheOutput: an index may stand anywhere in the output.
+func TestIndexFromTheOutput(t *testing.T) {
+	for _, cel := range []string{"l[i].p == 2.0", "l[output.i].p == 2.0", "output.l[output.i].p == 2.0", "l[l[0].k2].p == 2.0", "l[int(output.i)].p == 2.0"} {
+		c := mustCompile(t, Spec{Mode: "json_schema", Schema: json.RawMessage(strings.Replace(ruleSchema, `"p":`, `"k2":{"type":"integer"},"p":`, 1)), Rules: []Rule{{CEL: cel}}})
+		if v := c.Judge([]byte(`{"l":[{"p":1,"k2":1},{"p":2,"k2":0}],"i":1}`)); !v.Valid() || v.Rules.Held != 1 {
+			t.Errorf("%s: %+v", cel, v)
+		}
+	}
+}
+
 // TestLongListsEndInTime: what a list of many items costs grows with its length alone, so that a bound on the work is one on
 // the time; no list makes a rule be skipped that is over its budget.
 func TestLongListsEndInTime(t *testing.T) {

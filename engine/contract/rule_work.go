@@ -64,6 +64,21 @@ func (f *countedField) Eval(vars interpreter.Activation) ref.Val {
 	return f.Exec(interpreter.AsFrame(vars))
 }
 
+// Qualify reads the item of a list that the field names, which CEL does not do with a number inside the output, and leaves
+// every other index to CEL.
+func (f *countedField) Qualify(vars interpreter.Activation, obj any) (any, error) {
+	n, isNumber := numberOf(f.Eval(vars))
+	list, isList := f.Adapter().NativeToValue(obj).(traits.Lister)
+	if !isNumber || !isList || n.ratio != nil || n.exp < 0 || len(n.digits)+n.exp > nativeDigits {
+		return f.InterpretableAttribute.Qualify(vars, obj)
+	}
+	item := list.Get(types.Int(n.signed(n.exp)))
+	if types.IsError(item) {
+		return nil, errIndex
+	}
+	return item, nil
+}
+
 type countedCall struct{ interpreter.InterpretableCall }
 
 // Exec implements interpreter.InterpretableV2.
