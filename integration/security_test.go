@@ -121,7 +121,8 @@ func TestARequesterReachesNothingElse(t *testing.T) {
 
 	for what, subject := range map[string]string{"publish into another queue": a.names.Run("mock", "default", "x"), "ask in another queue": a.names.Ask("mock", "default"),
 		"get of another queue": a.names.GetOf("default"), "get of any queue": a.names.Get(), "cancel of any queue": a.names.Cancel(), "reviews": a.names.Reviews("team-a"),
-		"decide": a.names.Decide("team-a"), "forge a result": a.names.Result("team-a", "x"), "forge an event": a.names.Event("team-a", "x", "finished"),
+		"decide": a.names.Decide("team-a"), "dead letters": a.names.DeadLetters("team-a"), "replay": a.names.Replay("team-a"), "purge": a.names.Purge("team-a"),
+		"grant a replay": "$KV.emend_state.team-a.x.replay.y", "forge a result": a.names.Result("team-a", "x"), "forge an event": a.names.Event("team-a", "x", "finished"),
 		"forge a control": a.names.Control("default", theirs.ID), "the server's API": "$JS.API.STREAM.PURGE." + a.names.ResultsStream()} {
 		if err := a.nc.Publish(subject, []byte(body("rate", "fine"))); err != nil {
 			t.Fatal(err)

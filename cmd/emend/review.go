@@ -19,31 +19,6 @@ import (
 	"emend/schemas"
 )
 
-// reviewFlags are shared by the commands of review.
-type reviewFlags struct {
-	natsFlags
-	queue, dir string
-}
-
-func (f *reviewFlags) add(c *cobra.Command) *cobra.Command {
-	f.register(c)
-	c.Flags().StringVar(&f.queue, "queue", "default", "the queue's `NAME`")
-	c.Flags().StringVar(&f.dir, "dir", ".", "the working `FOLDER`, for its emend.yaml")
-	return c
-}
-
-// with connects and calls do within the time that a worker may take.
-func (f *reviewFlags) with(ctx context.Context, do func(context.Context, *consumer.Client) error) error {
-	client, nc, err := f.client(f.dir, "review")
-	if err != nil {
-		return err
-	}
-	defer nc.Close()
-	ctx, cancel := within(ctx, askWithin)
-	defer cancel()
-	return do(ctx, client)
-}
-
 // review groups what people do with runs that wait for them.
 func (a *app) review() *cobra.Command {
 	c := &cobra.Command{Use: "review", Short: "Decide upon answers that stayed invalid"}
@@ -53,10 +28,10 @@ func (a *app) review() *cobra.Command {
 }
 
 func (a *app) reviewLs() *cobra.Command {
-	f := &reviewFlags{}
+	f := &queueFlags{}
 	return f.add(&cobra.Command{Use: "ls", Short: "List the runs of a queue that wait for a person, oldest first", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return f.with(c.Context(), func(ctx context.Context, client *consumer.Client) error {
+			return f.with(c.Context(), "review", askWithin, func(ctx context.Context, client *consumer.Client) error {
 				list, err := client.Reviews(ctx, f.queue, schemas.ReviewQuery{})
 				if err != nil {
 					return failed(err)
@@ -86,10 +61,10 @@ func (a *app) printReviews(queue string, list *schemas.ReviewList) error {
 }
 
 func (a *app) reviewShow() *cobra.Command {
-	f := &reviewFlags{}
+	f := &queueFlags{}
 	return f.add(&cobra.Command{Use: "show ID", Short: "Show what was asked, the answer, and what is wrong with it", Args: runID,
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.with(c.Context(), func(ctx context.Context, client *consumer.Client) error {
+			return f.with(c.Context(), "review", askWithin, func(ctx context.Context, client *consumer.Client) error {
 				d, err := client.Review(ctx, consumer.Key{Queue: f.queue, ID: args[0]})
 				if err != nil {
 					return failed(err)
@@ -130,13 +105,13 @@ func (a *app) printReview(d *schemas.ReviewDetail) {
 
 // decideFlags are those of the three decisions.
 type decideFlags struct {
-	reviewFlags
+	queueFlags
 	by, note string
 	seq      uint64
 }
 
 func (f *decideFlags) add(c *cobra.Command) *cobra.Command {
-	f.reviewFlags.add(c)
+	f.queueFlags.add(c)
 	c.Flags().StringVar(&f.by, "by", whoami(), "`WHO` decides; it stands in the result")
 	c.Flags().StringVar(&f.note, "note", "", "a `TEXT` for the result")
 	c.Flags().Uint64Var(&f.seq, "seq", 0, "decide only upon the entry that was seen (its `SEQ` is in show and ls --json)")
@@ -155,7 +130,7 @@ func (a *app) decide(ctx context.Context, f *decideFlags, d schemas.Decision) er
 	if d.By == "" {
 		return errors.New("give --by: who decides stands in the result")
 	}
-	return f.with(ctx, func(ctx context.Context, client *consumer.Client) error {
+	return f.with(ctx, "review", askWithin, func(ctx context.Context, client *consumer.Client) error {
 		r, err := client.Decide(ctx, f.queue, d)
 		if err != nil {
 			return failed(err)
