@@ -85,12 +85,15 @@ type Purge struct {
 	// Before are letters that were given up before this time.
 	Before *time.Time `json:"before,omitempty"`
 	All    bool       `json:"all,omitempty"`
+	// After goes on behind the letter with this sequence.
+	After uint64 `json:"after,omitempty"`
 }
 
-// Purged is the answer of purge. One call removes at most 1000 letters; More says that others are left.
+// Purged is the answer of purge. One call looks at most at 1000 letters; More says to ask again behind After.
 type Purged struct {
-	Removed int  `json:"removed"`
-	More    bool `json:"more,omitempty"`
+	Removed int    `json:"removed"`
+	More    bool   `json:"more,omitempty"`
+	After   uint64 `json:"after,omitempty"`
 }
 
 // DecodeDeadQuery decodes the body of dead-letters; an empty one asks for a list. Errors are as of DecodeRequest.
