@@ -89,23 +89,34 @@ func (a *aligner) value() bool {
 	return a.scalar()
 }
 
-// container walks an object or an array: at most one comma between two members and after the last.
+// container walks an object or an array: at most one comma between two members and after the last. One that is missing
+// between two numbers is no fault of syntax for certain: 10 500 may be one number.
 func (a *aligner) container(opening, closing byte) bool {
 	if !a.take(opening) {
 		return false
 	}
 	a.gap()
 	a.out.pos++
+	parted := true
 	for a.out.next(closing) {
-		if opening == '{' && !a.key() || !a.value() {
+		number := a.number()
+		if number && !parted || opening == '{' && !a.key() || !a.value() {
 			return false
 		}
 		a.gap()
-		if a.take(',') {
+		comma := a.take(',')
+		parted = comma || !number
+		if comma {
 			a.gap()
 		}
 	}
 	return a.take(closing)
+}
+
+// number reports whether a number follows.
+func (a *aligner) number() bool {
+	b := a.out.src[a.out.pos]
+	return b == '-' || b >= '0' && b <= '9'
 }
 
 // key reads a key and the colon after it, which the source may lack.
