@@ -24,10 +24,10 @@ func RightsOf(cfg prompts.Config) (Rights, error) {
 		Store: []string{n.Result(probeName, probeName), n.Event(probeName, probeName, probeName), n.Dead(probeName, probeName),
 			n.Review(probeName, probeName)}}
 	api := n.API(cfg.NATS.Domain)
-	for _, s := range []string{n.RunsStream(), n.ResultsStream(), n.EventsStream(), n.DeadStream(), n.ReviewsStream(), "KV_" + n.StateBucket()} {
+	for _, s := range []string{n.RunsStream(), n.ResultsStream(), n.EventsStream(), n.DeadStream(), n.ReviewsStream(), kvStream(n.StateBucket())} {
 		r.Publish = append(r.Publish, api+"STREAM.INFO."+s, api+"STREAM.CREATE."+s)
 	}
-	for _, s := range []string{n.RunsStream(), n.ResultsStream(), n.ReviewsStream(), n.DeadStream()} {
+	for _, s := range []string{n.RunsStream(), n.ResultsStream(), n.ReviewsStream(), n.DeadStream(), kvStream(n.StateBucket())} {
 		r.Publish = append(r.Publish, api+"STREAM.MSG.GET."+s)
 	}
 	for _, s := range []string{n.RunsStream(), n.ReviewsStream(), n.DeadStream()} {

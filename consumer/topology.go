@@ -91,13 +91,6 @@ func (t Topology) Consumers() []jetstream.ConsumerConfig {
 	return out
 }
 
-// stateTTL bounds how long a saved state outlives its last write.
-func (t Topology) stateBucket() jetstream.KeyValueConfig {
-	return jetstream.KeyValueConfig{Bucket: t.names.StateBucket(), Replicas: max(t.cfg.NATS.Replicas, 1), TTL: stateTTL, Storage: jetstream.FileStorage}
-}
-
-const stateTTL = 48 * time.Hour
-
 // Plan compares the topology with the server and returns what differs; nothing is changed.
 func (t Topology) Plan(ctx context.Context, js jetstream.JetStream) ([]Change, error) {
 	var out []Change
@@ -254,39 +247,6 @@ func consumerDiffs(have, want jetstream.ConsumerConfig) (out []string) {
 	differ("max_expires", have.MaxRequestExpires, want.MaxRequestExpires)
 	differ("max_bytes", have.MaxRequestMaxBytes, want.MaxRequestMaxBytes)
 	return out
-}
-
-func (t Topology) planBucket(ctx context.Context, js jetstream.JetStream) ([]Change, error) {
-	want := t.stateBucket()
-	c := Change{Kind: "bucket", Name: want.Bucket, Action: "create",
-		apply: func(ctx context.Context) error { _, err := js.CreateKeyValue(ctx, want); return err }}
-	kv, err := js.KeyValue(ctx, want.Bucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		return []Change{c}, nil
-	}
-	if err != nil {
-		return nil, denied("read bucket "+want.Bucket, err)
-	}
-	status, err := kv.Status(ctx)
-	if err != nil {
-		return nil, denied("read bucket "+want.Bucket, err)
-	}
-	have := status.Config()
-	merged, diffs := have, []string(nil)
-	if have.TTL != want.TTL {
-		merged.TTL = want.TTL
-		diffs = append(diffs, fmt.Sprintf("ttl: %v -> %v", have.TTL, want.TTL))
-	}
-	if have.Replicas < want.Replicas {
-		merged.Replicas = want.Replicas
-		diffs = append(diffs, fmt.Sprintf("replicas: %d -> %d", have.Replicas, want.Replicas))
-	}
-	if len(diffs) == 0 {
-		return nil, nil
-	}
-	c.Action, c.Detail = "update", strings.Join(diffs, "; ")
-	c.apply = func(ctx context.Context) error { _, err := js.UpdateKeyValue(ctx, merged); return err }
-	return []Change{c}, nil
 }
 
 // Apply makes the changes that Plan returned, in order.

@@ -169,7 +169,7 @@ func TestLeaseFollowsTheConfiguration(t *testing.T) {
 	}
 }
 
-// TestBucketFollows: the state bucket's age limit is kept; it is replicated as the streams are.
+// TestBucketFollows: the state bucket's age limit is kept; it is replicated as the streams are, and read from its leader.
 func TestBucketFollows(t *testing.T) {
 	p := newPlace(t)
 	p.set(config(), 0)
@@ -178,7 +178,7 @@ func TestBucketFollows(t *testing.T) {
 	_, err := p.js.UpdateKeyValue(p.Context(), hand)
 	p.must(err)
 	topology, changes, text := p.plan(config())
-	if text != "update bucket emend_state: ttl: 1m0s -> 48h0m0s" {
+	if text != "update bucket emend_state: ttl: 1m0s -> 48h0m0s; allow_direct: true -> false" {
 		t.Errorf("plan:\n%s", text)
 	}
 	p.must(topology.Apply(p.Context(), changes))
