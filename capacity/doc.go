@@ -15,7 +15,7 @@
 //	Slow    -- a failure at 1, or eight in a row ------> Closed   for 1 s, doubling to 30 s
 //	any     -- a failure with Retry-After -------------> Closed   for that long
 //	any     -- the account is refused -----------------> Closed   for 30 s
-//	Closed  -- its time is over -----------------------> Probing  one run may call
+//	Closed  -- its time is over -----------------------> Probing  one run may call; a guarded gate waits for Probe
 //	Probing -- the probe is answered ------------------> Slow     at 1
 //	Probing -- the probe fails ------------------------> Closed   the pause doubles
 //	Probing -- the probe ends without a report --------> Probing  the next may try

@@ -43,7 +43,7 @@ func TestModel(t *testing.T) {
 			defer m.end()
 			rt.Repeat(map[string]func(*rapid.T){
 				"admit": m.admit, "ask": m.ask, "guest": m.guest, "cancel": m.cancelOne, "give": m.give, "leave": m.leave,
-				"report": m.report, "sleep": m.sleep, "": m.check,
+				"report": m.report, "sleep": m.sleep, "guard": m.guard, "": m.check,
 			})
 		})
 	})
@@ -166,6 +166,23 @@ func (m *model) report(t *rapid.T) {
 		rapid.SampledFrom(m.slots).Draw(t, "slot").Report(o)
 	} else {
 		m.g.Report(o)
+	}
+	m.settle()
+}
+
+// guard does what those do who share a gate's trouble with other processes.
+func (m *model) guard(t *rapid.T) {
+	switch rapid.IntRange(0, 3).Draw(t, "what") {
+	case 0:
+		m.g.Guard(rapid.Bool().Draw(t, "on"))
+	case 1:
+		m.g.Probe()
+	case 2:
+		m.g.Reopen()
+	default:
+		if m.limits.Trouble {
+			m.g.Follow(GateState{Phase: Closed, Cause: "503", Until: time.Now().Add(time.Duration(rapid.IntRange(-5, 60).Draw(t, "s")) * time.Second), Pauses: 2})
+		}
 	}
 	m.settle()
 }

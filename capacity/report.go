@@ -71,8 +71,10 @@ type GateState struct {
 	Limit int `json:"limit,omitempty"`
 	// Cause is the last failure's, while there is trouble.
 	Cause string `json:"cause,omitempty"`
-	// Until is when a Closed gate lets a probe through.
+	// Until is when a Closed gate lets a probe through; a guarded one may stay closed longer.
 	Until time.Time `json:"until,omitzero"`
+	// Pauses is how often the gate has closed without growing in between: each pause is twice as long as the last.
+	Pauses int `json:"pauses,omitempty"`
 }
 
 // State returns the phase now.
@@ -107,6 +109,34 @@ func (g *Gate) Close(cause string, until time.Time) {
 	defer g.mu.Unlock()
 	if until.After(time.Now()) {
 		g.change(func() { g.trouble.closeUntil(cause, until, max(g.admitted, g.inUse)) })
+	}
+}
+
+// Guard, when on, keeps the gate closed beyond its time until Probe is called: several processes agree on who sends the
+// probe. Whoever guards a gate waits on Changed for the end of its closed time.
+func (g *Gate) Guard(on bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.change(func() { g.trouble.guarded, g.trouble.leaveGiven = on, false })
+}
+
+// Probe gives a guarded gate the leave to let one run through, as soon as its closed time is over. A gate that is not closed,
+// or not guarded, stays as it is.
+func (g *Gate) Probe() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.trouble.phase() == Closed {
+		g.change(func() { g.trouble.leaveGiven = g.trouble.guarded })
+	}
+}
+
+// Follow closes the gate as another process's for the same backend is closed: Close, with the length of the pauses to come.
+func (g *Gate) Follow(s GateState) {
+	g.Close(s.Cause, s.Until)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.trouble.phase() == Closed {
+		g.change(func() { g.trouble.closes = max(g.trouble.closes, s.Pauses) })
 	}
 }
 

@@ -27,6 +27,8 @@ type trouble struct {
 	until time.Time
 	// prober is the run that may call while probing; nil while there is none.
 	prober *Slot
+	// guarded: a closed time that is over ends only when leave was given for it.
+	guarded, leaveGiven bool
 }
 
 func (t *trouble) phase() Phase {
@@ -35,7 +37,7 @@ func (t *trouble) phase() Phase {
 		return Open
 	case t.until.IsZero():
 		return Slow
-	case time.Now().Before(t.until):
+	case time.Now().Before(t.until), t.guarded && !t.leaveGiven:
 		return Closed
 	}
 	return Probing
@@ -46,9 +48,9 @@ func (t *trouble) state() GateState {
 	case Slow:
 		return GateState{Phase: p, Limit: t.limit, Cause: t.cause}
 	case Closed:
-		return GateState{Phase: p, Cause: t.cause, Until: t.until}
+		return GateState{Phase: p, Cause: t.cause, Until: t.until, Pauses: t.closes}
 	case Probing:
-		return GateState{Phase: p, Limit: 1, Cause: t.cause}
+		return GateState{Phase: p, Limit: 1, Cause: t.cause, Pauses: t.closes}
 	}
 	return GateState{Phase: Open}
 }
@@ -111,14 +113,14 @@ func (t *trouble) late(o Outcome) {
 func (t *trouble) closeUntil(cause string, until time.Time, load int) {
 	if until.After(t.until) {
 		t.start(load)
-		t.cause, t.until, t.prober = cause, until, nil
+		t.cause, t.until, t.prober, t.leaveGiven = cause, until, nil, false
 		t.cuts++
 	}
 }
 
 // slowest reopens a gate at one call at a time.
 func (t *trouble) slowest() {
-	t.until, t.prober, t.limit, t.wins, t.fails = time.Time{}, nil, 1, 0, 0
+	t.until, t.prober, t.leaveGiven, t.limit, t.wins, t.fails = time.Time{}, nil, false, 1, 0, 0
 	t.whole()
 }
 
@@ -174,6 +176,6 @@ func (t *trouble) failed(o Outcome, p Phase, old bool, load int) {
 
 func (t *trouble) pause(d time.Duration, load int) {
 	t.start(load)
-	t.until, t.prober, t.fails = time.Now().Add(d), nil, 0
+	t.until, t.prober, t.leaveGiven, t.fails = time.Now().Add(d), nil, false, 0
 	t.cuts++
 }
