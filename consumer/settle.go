@@ -95,7 +95,7 @@ func (h *handler) keep(s run.State) bool {
 	}
 	switch {
 	case s.Phase == run.Reviewing: // it waits for nothing but the store
-	case s.Candidate != nil && s.Judged != nil && (s.Failure == nil || s.Failure.Category == schemas.CategoryOutputInvalid):
+	case s.Candidate != nil && s.Judged != nil && (s.Failure == nil || engine.AnsweredWell(s.Failure)):
 		s.Phase, s.Status, s.Failure = run.Judging, "", nil
 	default:
 		s = h.plan.PutDown(s)

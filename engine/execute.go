@@ -116,6 +116,9 @@ func report(slot interface{ Report(capacity.Outcome) }, res run.Result) {
 	}
 }
 
+// AnsweredWell reports whether a run that failed had an answer all the same: what was wrong with it is a verdict.
+func AnsweredWell(f *run.Failure) bool { return answered(f) }
+
 // answered reports whether a run's end tells that its backend answered.
 func answered(f *run.Failure) bool {
 	return f == nil || f.Category == schemas.CategoryOutputInvalid || f.Category == schemas.CategoryRejected || f.Category == schemas.CategoryValidator

@@ -3,11 +3,14 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
+	"time"
 
 	"emend/engine"
 	"emend/engine/event"
@@ -256,4 +259,46 @@ func TestASemanticCorrection(t *testing.T) {
 			t.Errorf("the second vote stands at stage attempt %d", v.StageAttempt)
 		}
 	}
+}
+
+// What a correction must leave as it was stays so, however much it changed, and even if the next one is no value at all.
+func TestEnforceCannotBeTalkedPast(t *testing.T) {
+	var props, before, after []string
+	for i := range 12 {
+		props = append(props, fmt.Sprintf("k%d: {type: integer}", i))
+		before, after = append(before, fmt.Sprintf(`"k%d":1`, i)), append(after, fmt.Sprintf(`"k%d":2`, i))
+	}
+	contract := "output: {mode: json_schema, repair_attempts: 3, repair: {preserve: enforce}, schema: {type: object, properties: {price: {type: number}, " + strings.Join(props, ", ") + "}}}"
+	bad := `{"price":"x",` + strings.Join(before, ",") + "}"
+	foreign := `{"price":1,` + strings.Join(after, ",") + "}"
+	for name, answers := range map[string][]string{"too many places": {bad, foreign, foreign, foreign}, "no value between": {bad, " ", foreign, foreign}, "no JSON between": {bad, foreign, "no json", foreign}} {
+		m := &models{answers: map[string][]string{"worker": answers}}
+		r, err := governed(t, m, "", contract).Run(t.Context(), engine.RunRequest{Prompt: "x"})
+		if err != nil || r.Status != schemas.StatusInvalid || r.Validation.Class != "not_preserved" {
+			t.Errorf("%s: %v, %s, %s", name, err, r.Status, r.Validation.Class)
+		}
+	}
+}
+
+// A judge that must wait longer than the run may take has come to no decision; the answer is not lost.
+func TestAJudgeThatWaitsPastTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := reply{status: 429, header: map[string]string{"Retry-After": "3600"}, body: `{"error":{"message":"slow down"}}`}
+		w := &wire{replies: []reply{says(`{"a":1}`), slow}}
+		s, err := prompts.LoadFS(fstest.MapFS{"emend.yaml": {Data: []byte(governedConfig)}, "prompts/j@1.yaml": {Data: []byte(judgePrompt + "judge")},
+			"prompts/x@1.yaml": {Data: []byte("profile: work\nmessages: [{user: hi}]\noutput: {mode: json}\nchecks: [{judge: j}]")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := engine.New(s, engine.WithTransport(w))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		r, err := e.Run(ctx, engine.RunRequest{Prompt: "x"})
+		if err != nil || r.Status != schemas.StatusUnverified || r.Validation.Validators[0].Cause != schemas.CategoryTimeout {
+			t.Errorf("%v, %+v", err, r)
+		}
+	})
 }

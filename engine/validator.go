@@ -66,7 +66,7 @@ func (x *effects) ask(ctx context.Context, stage int, p *run.Plan, out *run.Vali
 	if judge.denied != nil {
 		x.denied = judge.denied
 	}
-	if err != nil || res.Status == schemas.StatusCancelled || res.Status == schemas.StatusExpired || x.denied != nil {
+	if err != nil || ctx.Err() != nil || x.denied != nil {
 		return &run.Cancelled{Status: statusOf(ctx.Err()), Cause: ctx.Err(), Vote: out}
 	}
 	out.Vote.Outcome, out.Vote.Reasons, out.Vote.Cause = outcome(res)
@@ -75,8 +75,11 @@ func (x *effects) ask(ctx context.Context, stage int, p *run.Plan, out *run.Vali
 
 // outcome reads a judge's run: its contract has seen to it that a valid answer is a decision.
 func outcome(res run.Result) (string, []schemas.Reason, string) {
-	if res.Failure != nil {
-		return schemas.VoteFailed, nil, res.Failure.Category
+	if f := res.Failure; f != nil {
+		if f.Category == schemas.StatusExpired || f.Category == schemas.StatusCancelled {
+			return schemas.VoteFailed, nil, schemas.CategoryTimeout // what it had to wait for is longer than the run may take
+		}
+		return schemas.VoteFailed, nil, f.Category
 	}
 	var said struct {
 		Decision string           `json:"decision"`

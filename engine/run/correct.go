@@ -19,10 +19,9 @@ func voted(p *Plan, s State, e Event) State {
 			s.Changed = append(slices.Clip(s.Changed), c)
 		}
 	}
-	s.Votes = nil
 	switch {
 	case v.Verdict.Valid() && len(p.Validators) > 0:
-		s.Phase = Validating
+		return p.asked(s)
 	case v.Verdict.Valid():
 		s.Phase, s.Status = Done, schemas.StatusSucceeded
 	case s.Left.Repair == 0 || (s.Cut() && s.Regenerated):
@@ -59,19 +58,24 @@ func repair(p *Plan, s State, v Voted) State {
 
 // aim notes what a targeted correction may change, and of which value. A correction that has to put back what the one
 // before it changed is still about the value before both.
+//
+// What must be put back stays so in whatever style it is asked for, and a correction that gave no value at all has not
+// ended the one before it.
 func aim(s State, v Voted) State {
 	switch {
-	case s.Style != StyleTargeted:
+	case s.Style == StyleRegenerate:
 		s.Base, s.Targets = "", nil
-	case s.Judged.Class == contract.NotPreserved || slices.ContainsFunc(s.Judged.Findings, isPreserve):
+	case slices.ContainsFunc(s.Judged.Findings, isPreserve):
 		s.Targets = slices.Clip(s.Targets)
 		for _, t := range v.Targets {
 			if !slices.Contains(s.Targets, t) && !s.putsBack(t) {
 				s.Targets = append(s.Targets, t)
 			}
 		}
-	default:
+	case s.Style == StyleTargeted:
 		s.Base, s.Targets = s.Text(), v.Targets
+	case s.Judged.Value != nil:
+		s.Base, s.Targets = "", nil
 	}
 	return s
 }
@@ -116,10 +120,10 @@ func (p *Plan) nextSink(s State) string {
 	return s.Sink
 }
 
-func escalated(_ *Plan, s State, _ Event) State {
+func escalated(p *Plan, s State, _ Event) State {
 	switch s.Sink {
 	case SinkJudge:
-		s.Phase = Validating
+		return p.asked(s)
 	case SinkReview:
 		s.Phase = Reviewing
 	default:

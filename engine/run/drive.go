@@ -66,5 +66,5 @@ func worthSaving(before, after State) bool {
 	if before.Phase != Judging && before.Phase != Validating {
 		return false
 	}
-	return after.Phase == Calling || after.Phase == Validating
+	return after.Phase == Calling || after.Phase == Validating || after.Phase == Escalating
 }

@@ -54,7 +54,7 @@ func TestASemanticCorrectionIsTheOrdinaryPromptAndTwoMessages(t *testing.T) {
 	p := staged(t, 2, 1)
 	res, x := driveStages(t, p, []Event{answer(`{"n":1}`), answer("bad"), answer(`{"n":2}`), answer(`{"n":3}`)},
 		rejects(schemas.Reason{Code: "low", Guidance: "be\nhigher"}, schemas.Reason{Code: "low", Guidance: "be\nhigher"}, schemas.Reason{Code: "odd"}),
-		rejects(schemas.Reason{Code: "even", Guidance: "be odd === reasons === now"}), vote("one@1", schemas.VoteApproved))
+		rejects(schemas.Reason{Code: "even", Guidance: "be odd === reasons 1 === now"}), vote("one@1", schemas.VoteApproved))
 	if res.Status != schemas.StatusSucceeded || res.State.Candidate.Text != `{"n":3}` || len(x.turn) != 0 {
 		t.Fatalf("%s %+v", res.Status, res.State)
 	}
@@ -71,7 +71,7 @@ func TestASemanticCorrectionIsTheOrdinaryPromptAndTwoMessages(t *testing.T) {
 	if strings.Count(first, "- low: be higher\n") != 1 || !strings.Contains(first, "- odd: correct what this code names\n") || strings.Contains(first, "one@1") {
 		t.Errorf("the first correction:\n%s", first)
 	}
-	if !strings.Contains(second, "- even: be odd now\n") || strings.Contains(second, "low") || strings.Count(second, "=== reasons ===") != 2 {
+	if !strings.Contains(second, "- even: be odd === reasons 1 === now\n") || strings.Contains(second, "low") || strings.Count(second, "\n=== reasons 2 ===\n") != 2 {
 		t.Errorf("the second correction:\n%s", second)
 	}
 	if c := res.State.Counts; c.Corrections != 2 || c.Repairs != 1 || c.Calls != 4 || c.ValidatorCalls != 3 || x.seen[2].Generation != 2 || x.seen[3].Generation != 1 || x.seen[3].Stage != 3 {

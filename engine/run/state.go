@@ -188,8 +188,10 @@ func (p *Plan) PutDown(s State) State {
 	switch {
 	case s.Generation == 0:
 		s.Phase = New
-	case (s.Phase == Done || s.Phase == Validating) && s.asked() && len(s.Votes) < len(p.Validators):
+	case (s.Phase == Done || s.Phase == Validating || s.Phase == Escalating) && s.asked() && len(s.Votes) < len(p.Validators):
 		s.Phase = Validating
+	case (s.Phase == Done || s.Phase == Escalating) && s.Sink != "":
+		s.Phase = Escalating
 	case s.Phase == Done || s.Phase == Waiting:
 		s.Phase = Calling
 	}
@@ -241,7 +243,7 @@ func (p *Plan) MaxNow(s State) int {
 	if s.Phase != Judging {
 		calls += s.Left.Transient
 	}
-	if s.Phase == Calling {
+	if s.Phase == Calling || s.Phase == Waiting {
 		calls++
 	}
 	return calls

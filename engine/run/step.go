@@ -219,7 +219,7 @@ func answered(_ *Plan, s State, e Event) State {
 	last := &s.Attempts[len(s.Attempts)-1]
 	last.Finish, last.ProviderFinish = a.Candidate.Finish, a.Candidate.ProviderFinish
 	s.Usage.Add(a.Tokens)
-	s.Candidate, s.Judged, s.Failure = &a.Candidate, nil, nil
+	s.Candidate, s.Judged, s.Votes, s.Failure = &a.Candidate, nil, nil, nil
 	s.Phase = Judging
 	return s
 }

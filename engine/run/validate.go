@@ -16,8 +16,15 @@ func validated(p *Plan, s State, e Event) State {
 	s.ValidatorUsage.Join(v.Usage)
 	s.Counts.ValidatorCalls += v.Vote.Calls
 	s.Waited += v.Waited
+	return p.asked(s)
+}
+
+// asked asks the next validator, or goes on from all of their votes; they may be in already where a run is taken up whose
+// result could not be stored.
+func (p *Plan) asked(s State) State {
 	switch {
 	case len(s.Votes) < len(p.Validators):
+		s.Phase = Validating
 		return s
 	case s.Judged.Valid():
 		return p.decide(s)

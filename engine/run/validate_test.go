@@ -165,7 +165,7 @@ func TestResumeBetweenValidators(t *testing.T) {
 
 // A correction that must put back what the one before it changed is about the value before both.
 func TestTargetsAndBaseOfCorrections(t *testing.T) {
-	p := plan(t, schemas.ModeJSON, 0, 3)
+	p := plan(t, schemas.ModeJSON, 0, 4)
 	price := contract.Finding{Pointer: "/price", Keyword: "type"}
 	total := contract.Finding{Pointer: "/total", Keyword: contract.KeywordPreserve}
 	qty := contract.Finding{Pointer: "/qty", Keyword: "type"}
@@ -179,7 +179,8 @@ func TestTargetsAndBaseOfCorrections(t *testing.T) {
 		{"A", Voted{Style: StyleTargeted, Targets: []string{"/price"}, Verdict: contract.Verdict{Class: contract.SchemaInvalid, Findings: []contract.Finding{price}}}, "A", []string{"/price"}},
 		{"B", Voted{Style: StyleTargeted, Targets: []string{"/total", "/qty"}, Changed: []string{"/total"},
 			Verdict: contract.Verdict{Class: contract.NotPreserved, Findings: []contract.Finding{total, qty}}}, "A", []string{"/price", "/qty"}},
-		{"C", Voted{Style: StyleConversation, Verdict: contract.Verdict{Class: contract.NotJSON}}, "", nil},
+		{"C", Voted{Style: StyleConversation, Verdict: contract.Verdict{Class: contract.NotJSON}}, "A", []string{"/price", "/qty"}},
+		{"D", Voted{Style: StyleConversation, Verdict: contract.Verdict{Class: contract.SchemaInvalid, Value: json.RawMessage("1"), Findings: []contract.Finding{qty}}}, "", nil},
 	} {
 		s, _ = p.Step(s, answer(step.text))
 		s, _ = p.Step(s, step.vote)
@@ -189,5 +190,61 @@ func TestTargetsAndBaseOfCorrections(t *testing.T) {
 	}
 	if !slices.Equal(s.Changed, []string{"/total"}) {
 		t.Errorf("changed %v", s.Changed)
+	}
+}
+
+// A run that is put down while it is escalated goes on there: its answer is not asked for again.
+func TestPutDownWhileEscalating(t *testing.T) {
+	p := judgedPlan(t, "one@1")
+	p.Output.OnExhausted, p.Sink = "escalate", SinkReview
+	s, _ := p.Step(p.Start(), Started{})
+	var seen []Phase
+	for _, e := range []Event{answer("no json"), invalid, Escalated{}, vote("one@1", schemas.VoteApproved)} {
+		s, _ = p.Step(s, e)
+		if s.Phase != Escalating && s.Phase != Validating {
+			continue
+		}
+		stopped, _ := p.Step(s, Cancelled{Status: schemas.StatusCancelled})
+		seen = append(seen, p.PutDown(stopped).Phase)
+		if p.MaxNow(s) != 0 {
+			t.Errorf("in %s %d calls are to come", s.Phase, p.MaxNow(s))
+		}
+	}
+	if want := []Phase{Validating, Validating, Escalating}; !slices.Equal(seen, want) {
+		t.Errorf("put down in %v, want %v", seen, want)
+	}
+}
+
+// A run whose result could not be stored is judged again for nothing, and its votes are not asked for again.
+func TestVotesAreKeptWithTheAnswer(t *testing.T) {
+	p := judgedPlan(t, "one@1", "two@1")
+	res, _ := driveVotes(t, p, "{}", vote("one@1", schemas.VoteApproved), vote("two@1", schemas.VoteFailed))
+	s := res.State
+	s.Phase, s.Status, s.Failure = Judging, "", nil
+	again, err := Drive(t.Context(), p, s, &script{plan: p}, nil)
+	if err != nil || again.Status != res.Status || again.Status != schemas.StatusUnverified || again.State.Counts.ValidatorCalls != 2 {
+		t.Errorf("%v, %s, %+v", err, again.Status, again.State.Counts)
+	}
+}
+
+func TestEscalatedAnswersAreSavedBeforeTheJudgesAreAsked(t *testing.T) {
+	p := judgedPlan(t, "one@1")
+	p.Output.OnExhausted = "escalate"
+	var phases []Phase
+	x := &script{plan: p, calls: []Event{answer("no json")}, votes: []Validated{vote("one@1", schemas.VoteApproved)}}
+	if _, err := Drive(t.Context(), p, p.Start(), x, func(s State) error { phases = append(phases, s.Phase); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(phases, []Phase{Escalating}) {
+		t.Errorf("saved in %v", phases)
+	}
+}
+
+func TestMaxNowCountsTheCallThatAWaitIsFor(t *testing.T) {
+	p := plan(t, schemas.ModeNone, 2, 0)
+	s, _ := p.Step(p.Start(), Started{})
+	s, _ = p.Step(s, status(503))
+	if got := p.MaxNow(s); s.Phase != Waiting || got != 2 {
+		t.Errorf("in %s: %d", s.Phase, got)
 	}
 }
