@@ -27,8 +27,9 @@ type Rule struct {
 	// integer is int, a number double, an object a map, a member of several types dyn; output is the whole value, and
 	// the only variable in mode json. Numbers are exact whatever their CEL type: 0.1 + 0.2 == 0.3, and no digit of a
 	// candidate is rounded away. The pattern of matches is a literal. It is skipped where an item lacks what it reads,
-	// unless the other items decide; what it asks for with has() may be missing. An error that only the candidate
-	// shows, such as a division by zero, is Verdict.Err, or a skip if the schema refuses the candidate anyway.
+	// unless the other items decide; what it asks for with has() may be missing. Where it cannot
+	// be evaluated on what a candidate holds, such as a division by zero or a text that is no time, it has failed, or is
+	// skipped if the schema refuses the candidate anyway; more work than the budget allows is Verdict.Err.
 	CEL string
 	// Field must keep Bounds.
 	Field  string

@@ -2,7 +2,6 @@ package contract
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -10,7 +9,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// expression judges a rule that has one.
+// expression judges a rule that has one. Where it cannot be evaluated on a value that the schema accepts, the value is at
+// fault and can be mended: that is a finding, never a pass. More work than the budget allows is an error.
 func (run *ruleRun) expression(r *compiledRule) (outcome, error) {
 	e := r.program
 	missing := false
@@ -29,11 +29,16 @@ func (run *ruleRun) expression(r *compiledRule) (outcome, error) {
 	case spent:
 		return failed, err
 	case err != nil:
-		return failed, fmt.Errorf("%w; guard the expression, for example with has() or by comparing with zero", plainFault(err))
+		why, ofValue := faultOf(err)
+		if !ofValue {
+			return failed, errEvaluation
+		}
+		run.add(r, nil, nil, why)
+		return failed, nil
 	case out == types.True:
 		return held, nil
 	}
-	run.add(r, nil, nil)
+	run.add(r, nil, nil, "")
 	return failed, nil
 }
 

@@ -137,7 +137,7 @@ func (run *ruleRun) clauses(r *compiledRule, at []int) outcome {
 	if wrong == nil {
 		return result
 	}
-	run.add(r, at, wrong)
+	run.add(r, at, wrong, "")
 	return failed
 }
 
@@ -167,14 +167,15 @@ func (run *ruleRun) underType(path fieldPath) bool {
 	return run.types[at]
 }
 
-// add makes the finding of a failed rule; wrong are its broken clauses, none for an expression.
-func (run *ruleRun) add(r *compiledRule, at []int, wrong []broken) {
+// add makes the finding of a failed rule; wrong are its broken clauses, none for an expression, and fault is why that could
+// not be evaluated, "" if it could.
+func (run *ruleRun) add(r *compiledRule, at []int, wrong []broken, fault string) {
 	if len(run.list) == maxFindings {
 		run.over++
 		return
 	}
 	places, form := run.places(r, at, wrong)
-	f := Finding{Keyword: KeywordRule, Message: r.message, Expected: r.expected}
+	f := Finding{Keyword: KeywordRule, Message: run.message(r, at, wrong, fault), Expected: r.expected}
 	for _, p := range places {
 		f.Fields = append(f.Fields, pointer(p.tokens()))
 	}
@@ -186,9 +187,6 @@ func (run *ruleRun) add(r *compiledRule, at []int, wrong []broken) {
 	f.Masked = run.root.masked(tokens, run.names)
 	f.Value = run.root.find(tokens...).raw(run.text)
 	f.Shape, f.Example = form.text, form.example
-	if f.Message == "" {
-		f.Message = run.generated(r, at, wrong)
-	}
 	run.list = append(run.list, f)
 }
 
@@ -233,10 +231,26 @@ func (run *ruleRun) expand(path, prefix fieldPath, at []int) (list []fieldPath) 
 	return list
 }
 
+// message says what is wrong: in the author's words, and of an expression without a verdict why it has none.
+func (run *ruleRun) message(r *compiledRule, at []int, wrong []broken, fault string) string {
+	switch {
+	case fault == "" && r.message == "":
+		return run.generated(r, at, wrong)
+	case fault == "":
+		return r.message
+	case r.message == "":
+		return unevaluated + fault + ": " + r.excerpt()
+	}
+	return r.message + "; " + unevaluated + fault
+}
+
+// excerpt shows an expression.
+func (r *compiledRule) excerpt() string { return excerptOf(string(r.expected), 4*maxExcerpt) }
+
 // generated is the message of a rule without one.
 func (run *ruleRun) generated(r *compiledRule, at []int, wrong []broken) string {
 	if wrong == nil {
-		return "the rule does not hold: " + excerptOf(string(r.expected), 4*maxExcerpt)
+		return "the rule does not hold: " + r.excerpt()
 	}
 	var parts, since []string
 	for _, b := range wrong {

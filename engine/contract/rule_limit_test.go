@@ -7,43 +7,83 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/cel-go/common/types"
 )
 
-// TestExpressionErrors: what could not be known before is an error that names the rule, and never a verdict.
-func TestExpressionErrors(t *testing.T) {
-	items := `[` + strings.Repeat(`{"p":1},`, 2000) + `{"p":1}]`
-	for _, c := range []struct{ cel, text, want string }{
-		{`1.0 / n > 2.0`, `{"n":0}`, "a division by zero"},
-		{`i % 0 == 1`, `{"i":1}`, "a division by zero"},
-		{`output.n % 2 == 1`, `{"n":1.5}`, "needs two integers"},
-		{`output.any > 1`, `{"any":"x"}`, "no such overload"},
-		{`l[i].p > 0`, `{"l":[],"i":3}`, "index out of bounds"},
-		{`n * n > 1.0`, `{"n":1e1001}`, "more than 1000 places"},
-		{`double(s) > 1.0`, `{"s":"x"}`, "the text is no number"},
-		{`uint(i) > 1u`, `{"i":-1}`, "unsigned integer overflow"},
-		{`l.all(a, l.all(b, a.p + b.p > 0))`, `{"l":` + items + `}`, "work budget"},
-		{`s.matches("` + strings.Repeat("a{500}", 20) + `")`, `{"s":"` + strings.Repeat("a", 100_000) + `"}`, "work budget"},
+// TestUndecidedRulesFail: a rule that cannot be evaluated on what the candidate holds has failed, so that a correction can tell; the
+// finding is stored, logged and sent, and holds nothing of the text but its value.
+func TestUndecidedRulesFail(t *testing.T) {
+	for _, c := range []struct{ cel, text, want, fields string }{
+		{`1.0 / n > 2.0`, `{"n":0}`, "a division by zero", "/n"},
+		{`i % 0 == 1`, `{"i":77}`, "a division by zero", "/i"},
+		{`output.n % 2 == 1`, `{"n":77.5}`, "% needs two integers", "/n"},
+		{`output.any > 1`, `{"any":"secret77"}`, "a value is of a type that the rule cannot use", "/any"},
+		{`output.any[s] == 1`, `{"any":{},"s":"secret77"}`, "it reads a key that is not there", "/any,/s"},
+		{`l[i].p > 0`, `{"l":[],"i":77}`, "it reads an item that is not there", "/l,/i"},
+		{`l[output.i].p > 0.0`, `{"l":[],"i":77}`, "it reads an item that is not there", "/l,/i"},
+		{`n * n > 1.0`, `{"n":1e1077}`, "a number has more than 1000 places and cannot be calculated with", "/n"},
+		{`sum(output.any) > 1.0`, `{"any":["secret77"]}`, "an item of a sum is no number", "/any"},
+		{`sum(output.any) > 1.0`, `{"any":[1e1077,1]}`, "a number has more than 1000 places and cannot be calculated with", "/any"},
+		{`double(s) > 1.0`, `{"s":"secret77"}`, "a text is no number", "/s"},
+		{`uint(i) > 1u`, `{"i":-77}`, "a number is outside of the range of a conversion", "/i"},
+		{`int(s) > 1`, `{"s":"secret77"}`, "a text cannot be converted", "/s"},
+		{`bool(s)`, `{"s":"secret77"}`, "a text cannot be converted", "/s"},
+		{`duration(s) > duration("1s")`, `{"s":"secret77"}`, "a text cannot be converted", "/s"},
+		{`timestamp(s) > timestamp("2020-01-01T00:00:00Z")`, `{"s":"secret77"}`, "a text is no time in RFC 3339, such as 2026-03-15T00:00:00Z", "/s"},
 	} {
-		cel := ruled(t, ruleSchema, bounded("n", Bounds{Min: "-1"}), Rule{CEL: c.cel})
-		v := cel.Judge([]byte(c.text))
-		if v.Err == nil || v.Class != "" || v.Valid() || !strings.Contains(v.Err.Error(), "rule 2 cannot be decided on this text: ") ||
-			!strings.Contains(v.Err.Error(), c.want) {
-			t.Errorf("%s: %v, class %s; want %s", c.cel, v.Err, v.Class, c.want)
+		said := unevaluated + c.want
+		for message, want := range map[string]string{"": said + ": " + quoted(c.cel), "Correct it.": "Correct it.; " + said} {
+			v := ruled(t, ruleSchema, bounded("n", Bounds{Min: "-1"}), Rule{CEL: c.cel, Message: message}).Judge([]byte(c.text))
+			if v.Err != nil || v.Class != RuleFailed || v.Valid() || v.Rules.Failed != 1 || len(v.Findings) != 1 {
+				t.Errorf("%s: %v, class %s, %+v", c.cel, v.Err, v.Class, v.Rules)
+				continue
+			}
+			f := v.Findings[0]
+			if f.Keyword != KeywordRule || f.Message != want || strings.Join(f.Fields, ",") != c.fields || f.Pointer != f.Fields[0] || strings.Contains(f.Message, "77") {
+				t.Errorf("%s: %+v, want %s", c.cel, f, want)
+			}
 		}
 	}
 }
 
-// TestFaultsHoldNothingOfTheText: an error of a rule is stored and logged.
-func TestFaultsHoldNothingOfTheText(t *testing.T) {
-	for _, c := range []struct{ cel, want string }{
-		{`timestamp(s) > timestamp("2020-01-01T00:00:00Z")`, "invalid RFC 3339 timestamp"}, {`duration(s) > duration("1s")`, "type conversion error"},
-		{`int(s) > 1`, "type conversion error"}, {`output.any[s] == 1`, "no such key"}, {`bool(s)`, "type conversion error"},
-		{`l[output.i].p > 0.0`, "index out of bounds"},
+// TestUndecidedRulesAreSkipped: where the schema refuses the text, or an item lacks what is read, the rule says nothing, as ever.
+func TestUndecidedRulesAreSkipped(t *testing.T) {
+	for cel, text := range map[string]string{
+		`1 / i > 2`:                    `{"i":0,"n":"of another type"}`,
+		`l.all(x, x.p / x.q > 1.0)`:    `{"l":[{"p":1,"q":0},{"p":1}]}`,
+		`s != "" && double(s) > 1.0`:   `{}`,
+		`double(output.o.x) / 0.0>1.0`: `{"o":{}}`,
 	} {
-		v := ruled(t, ruleSchema, Rule{CEL: c.cel}).Judge([]byte(`{"s":"secret77","any":{},"l":[],"i":77}`))
-		if v.Err == nil || !strings.Contains(v.Err.Error(), c.want) || strings.Contains(v.Err.Error(), "77") {
-			t.Errorf("%s: %v", c.cel, v.Err)
+		if v := ruled(t, ruleSchema, Rule{CEL: cel}).Judge([]byte(text)); v.Err != nil || v.Rules != (RuleCounts{Skipped: 1}) {
+			t.Errorf("%s: %v, %+v", cel, v.Err, v.Rules)
 		}
+	}
+}
+
+// TestOverTheBudget: too much work is no verdict, and the error names the rule.
+func TestOverTheBudget(t *testing.T) {
+	items := `[` + strings.Repeat(`{"p":1},`, 2000) + `{"p":1}]`
+	for cel, text := range map[string]string{
+		`l.all(a, l.all(b, a.p + b.p > 0))`:                          `{"l":` + items + `}`,
+		`s.matches("` + strings.Repeat("a{500}", 20) + `")`:          `{"s":"` + strings.Repeat("a", 100_000) + `"}`,
+		`sum(output.any) > 1.0`:                                      `{"any":[` + strings.Repeat("1,", maxSummed) + `1]}`,
+		`output.any.all(x, sum(output.any) / 0.0 > x + double(s+s))`: `{"s":"1","any":[` + strings.Repeat("1,", maxSummed) + `1]}`,
+	} {
+		v := ruled(t, ruleSchema, bounded("n", Bounds{Min: "-1"}), Rule{CEL: cel}).Judge([]byte(text))
+		if !errors.Is(v.Err, ErrBudget) || v.Class != "" || v.Valid() || !strings.Contains(v.Err.Error(), "rule 2 cannot be decided on this text: ") {
+			t.Errorf("%.60s: %v, class %s", cel, v.Err, v.Class)
+		}
+	}
+}
+
+// TestFaultsOfTheJudge: what is no error value of CEL is no verdict on the text, and is not told in its words.
+func TestFaultsOfTheJudge(t *testing.T) {
+	if words, ofValue := faultOf(errors.New("internal error: secret")); ofValue || words != "" {
+		t.Errorf("%q, %t", words, ofValue)
+	}
+	if words, ofValue := faultOf(types.NewErr("unheard of: secret").(error)); !ofValue || words == "" || strings.Contains(words, "secret") {
+		t.Errorf("%q, %t", words, ofValue)
 	}
 }
 

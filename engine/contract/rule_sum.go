@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"fmt"
+
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -28,7 +30,7 @@ func sumOf(v ref.Val) ref.Val {
 		return types.MaybeNoSuchOverloadErr(v)
 	}
 	if n, ok := list.Size().(types.Int); !ok || n > maxSummed {
-		return types.NewErr("a sum has more than %d items", maxSummed)
+		return types.WrapErr(fmt.Errorf("%w: a sum has more than %d items", ErrBudget, maxSummed))
 	}
 	total := exact{number: parseNumber("0")}
 	for it := list.Iterator(); it.HasNext() == types.True; {
@@ -38,7 +40,7 @@ func sumOf(v ref.Val) ref.Val {
 		}
 		var err error
 		if total, err = calculate('+', total, item, false); err != nil {
-			return types.NewErr("a sum could not be calculated: %v", err)
+			return types.WrapErr(err)
 		}
 	}
 	return result(total, false)
