@@ -39,7 +39,12 @@ func (w *Worker) Cancel(ctx context.Context, k Key) (schemas.CancelReply, error)
 		}
 		if m == nil {
 			out.Status = schemas.CancelNotFound
-			return out, nil
+			// Between the reads the run may have been settled, and its request or review taken away.
+			r, _, err := w.ledger.Result(ctx, k)
+			if r != nil {
+				out.Status = r.Status
+			}
+			return out, err
 		}
 		settled, err := w.settleCancelled(ctx, k, backend, m, seq)
 		if settled == Stored {

@@ -93,7 +93,7 @@ func (c *Client) try(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error
 
 // Run publishes a request, hands every event to watch (nil for none), and returns the result when it is stored.
 func (c *Client) Run(ctx context.Context, backend string, k Key, body []byte, watch func(schemas.Event)) (*schemas.Result, error) {
-	inbox := nats.NewInbox()
+	inbox := c.nc.NewInbox()
 	replies, err := c.nc.SubscribeSync(inbox)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to the reply inbox: %w", err)

@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (w *Worker) Decide(ctx context.Context, k Key, d schemas.Decision) (*schema
 		return nil, fmt.Errorf("%w: the entry that was seen (%d) is not the one that waits now (%d); look again", ErrDecided, d.Seq, rec.seq)
 	}
 	h := w.reviewer(k, rec)
-	decided, err := h.decided(ctx, d)
+	decided, err := h.decided(ctx, rec, d)
 	if err != nil {
 		return nil, err
 	}
@@ -123,15 +124,26 @@ func specOf(o schemas.Output) contract.Spec {
 }
 
 // replan finds the contract that the run was judged under, rules included.
-func (h *handler) replan(ctx context.Context) (*run.Plan, error) { return h.planned(ctx) }
+//
+// Definitions that have changed since are another contract: what is true under it says nothing of this run.
+func (h *handler) replan(ctx context.Context, rec *review) (*run.Plan, error) {
+	p, err := h.planned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.PromptSHA256 != rec.State.PromptSHA256 {
+		return nil, fmt.Errorf("the definitions have changed since the run was judged (it ran under %s); approve or reject it, or put them back", cmp.Or(rec.Planned.Prompt, "its own messages"))
+	}
+	return p, nil
+}
 
 // decided is the event of a decision. An edit is judged, under the whole contract, and refused if it breaks it.
-func (h *handler) decided(ctx context.Context, d schemas.Decision) (run.Decided, error) {
+func (h *handler) decided(ctx context.Context, rec *review, d schemas.Decision) (run.Decided, error) {
 	out := run.Decided{Review: schemas.Review{Decision: d.Decision, By: d.By, At: time.Now().UTC().Truncate(time.Millisecond), Note: d.Note}}
 	if d.Decision != schemas.DecisionEdit {
 		return out, nil
 	}
-	p, err := h.replan(ctx)
+	p, err := h.replan(ctx, rec)
 	if err != nil {
 		return out, fmt.Errorf("%w: the edit cannot be judged: %w", ErrDecision, err)
 	}
@@ -171,6 +183,9 @@ func faults(v contract.Verdict) string {
 func (h *handler) settleDecided(ctx context.Context, rec *review, r schemas.Result, s run.State) (*schemas.Result, error) {
 	h.stamp(&r)
 	body, err := schemas.Marshal(r)
+	if err == nil && int64(len(body))+headerRoom > h.w.nc.MaxPayload() {
+		r, body, err = h.smaller(ctx, r, len(body))
+	}
 	if err != nil {
 		return nil, err
 	}

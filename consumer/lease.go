@@ -48,8 +48,8 @@ type leases struct {
 	next  uint64
 }
 
-func newLeases(nc *nats.Conn, wait time.Duration) *leases {
-	return &leases{nc: nc, inbox: nats.NewInbox(), wait: wait, held: map[string]*lease{}, byKey: map[string]string{}, keys: map[string]string{}}
+func newLeases(nc *nats.Conn, inbox string, wait time.Duration) *leases {
+	return &leases{nc: nc, inbox: inbox, wait: wait, held: map[string]*lease{}, byKey: map[string]string{}, keys: map[string]string{}}
 }
 
 func (l *leases) add(d *delivery, now time.Time) *lease {

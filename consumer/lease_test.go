@@ -58,7 +58,7 @@ func answer(l *leases, d *delivery, sent time.Time) *nats.Msg {
 // TestAnswerBelongsToItsHeartbeat: an answer extends from when its own heartbeat was sent, not from a later one's.
 func TestAnswerBelongsToItsHeartbeat(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		l := newLeases(nil, 30*time.Second)
+		l := newLeases(nil, nats.NewInbox(), 30*time.Second)
 		d := &delivery{msg: &nats.Msg{Reply: "$JS.ACK.a"}}
 		began := time.Now()
 		held := l.add(d, began)
@@ -90,7 +90,7 @@ func beating(t *testing.T, wait time.Duration) (p *place, ps *pulls, in chan *na
 	p.put("default", "one", "{}", nil)
 	ps.waits(t, "default")
 	_, d := next(t, ps, in)
-	l := newLeases(p.nc, wait)
+	l := newLeases(p.nc, nats.NewInbox(), wait)
 	sub, err := l.listen()
 	p.must(err)
 	held = l.add(d, time.Now())
@@ -148,7 +148,7 @@ func TestOverIsOver(t *testing.T) {
 		p.put("default", "one", "{}", nil)
 		ps.waits(t, "default")
 		_, stale := next(t, ps, in)
-		l := newLeases(p.nc, 30*time.Second)
+		l := newLeases(p.nc, nats.NewInbox(), 30*time.Second)
 		sub, err := l.listen()
 		p.must(err)
 		held := l.add(stale, time.Now())

@@ -32,7 +32,7 @@ type pool struct {
 
 func newPool(w *Worker, b prompts.Backend, cfg prompts.Config) *pool {
 	p := &pool{w: w, backend: b.Name, places: b.Admitted}
-	p.pulls = &pulls{nc: w.nc, inbox: nats.NewInbox(), open: map[string]*pull{},
+	p.pulls = &pulls{nc: w.nc, inbox: w.nc.NewInbox(), open: map[string]*pull{},
 		prefix: w.names.API(cfg.NATS.Domain) + "CONSUMER.MSG.NEXT." + w.names.RunsStream() + "."}
 	total := 0
 	for _, name := range cfg.QueueNames() {

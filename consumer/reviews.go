@@ -28,12 +28,14 @@ func (w *Worker) Reviews(ctx context.Context, queue string, q schemas.ReviewQuer
 	if q.Limit > 0 {
 		limit = min(q.Limit, maxReviewsLimit)
 	}
-	for at := q.After + 1; ; {
+	for at := q.After + 1; at > q.After; {
 		k, rec, err := w.nextReview(ctx, w.names.Review(queue, "*"), at)
-		if err != nil || rec == nil {
+		if rec == nil {
 			return out, err
 		}
-		at = rec.seq + 1
+		if at = rec.seq + 1; err != nil {
+			continue // it stays for a worker that can read it, and says so in its log
+		}
 		switch stale, err := w.leftover(ctx, k, rec); {
 		case err != nil:
 			return out, err
@@ -45,9 +47,11 @@ func (w *Worker) Reviews(ctx context.Context, queue string, q schemas.ReviewQuer
 		}
 		out.Reviews = append(out.Reviews, rec.entry(k))
 	}
+	return out, nil
 }
 
-// nextReview is the first entry at or behind a sequence; nil if there is none.
+// nextReview is the first entry at or behind a sequence; nil if there is none. One that this worker cannot read has only its
+// sequence, and an error.
 func (w *Worker) nextReview(ctx context.Context, filter string, at uint64) (Key, *review, error) {
 	m, err := w.ledger.reviews.GetMsg(ctx, at, jetstream.WithGetMsgSubject(filter))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -62,7 +66,10 @@ func (w *Worker) nextReview(ctx context.Context, filter string, at uint64) (Key,
 	}
 	k := Key{Queue: queue, ID: id}
 	rec, err := decodeReview(k, m)
-	return k, rec, err
+	if err != nil {
+		return k, &review{seq: m.Sequence}, err
+	}
+	return k, rec, nil
 }
 
 // leftover reports an entry whose run has its result, and removes it.
@@ -93,10 +100,22 @@ func (w *Worker) ShowReview(ctx context.Context, k Key) (*schemas.ReviewDetail, 
 	r := engine.WireResult(h.plan, run.Result{Status: schemas.StatusInvalid, State: s})
 	out := &schemas.ReviewDetail{ReviewEntry: rec.entry(k), Messages: []schemas.Message{}, Mode: h.plan.Output.Mode, Schema: h.plan.Output.Schema,
 		Candidate: s.Candidate.Text, Verdict: r.Validation}
-	if p, err := h.replan(ctx); err == nil {
+	if p, err := h.replan(ctx, rec); err == nil {
 		out.Messages = p.Messages
 	}
-	return out, nil
+	return w.fitting(out), nil
+}
+
+// fitting leaves out what a reply has no room for: the conversation first, which the requester has, then the correction that
+// nobody will send.
+func (w *Worker) fitting(d *schemas.ReviewDetail) *schemas.ReviewDetail {
+	for _, drop := range []func(){func() { d.Messages = []schemas.Message{} }, func() { d.Verdict.NextCorrection = "" }, func() { d.Schema = nil }} {
+		if body, err := schemas.Marshal(d); err == nil && int64(len(body))+headerRoom <= w.nc.MaxPayload() {
+			break
+		}
+		drop()
+	}
+	return d
 }
 
 // reviewsEvery is how often a worker looks for runs that nobody decided upon.
@@ -123,10 +142,14 @@ func (w *Worker) overdue(ctx context.Context) error {
 	keep := w.engine.Load().Snapshot().Config().Keep.Reviews.Std()
 	for at := uint64(1); ; {
 		k, rec, err := w.nextReview(ctx, w.names.AllReviews(), at)
-		if err != nil || rec == nil {
+		if rec == nil {
 			return err
 		}
 		w.ledger.reviewing.Store(true)
+		if at = rec.seq + 1; err != nil {
+			w.log.Warn().Err(err).Msg("a review cannot be read; it is left where it is")
+			continue
+		}
 		if time.Since(rec.Since) < keep {
 			return nil // the oldest comes first
 		}
@@ -136,9 +159,11 @@ func (w *Worker) overdue(ctx context.Context) error {
 		r := engine.WireResult(h.plan, run.Result{Status: s.Status, State: s})
 		r.Warnings = append(r.Warnings, "nobody decided upon the answer within keep.reviews ("+keep.String()+")")
 		if _, err := h.settleDecided(ctx, rec, r, s); err != nil && !errors.Is(err, ErrDecided) {
-			return err
+			h.log().Warn().Err(err).Msg("an overdue review could not be settled; trying again in a minute")
 		}
-		at = rec.seq + 1
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 	}
 }
 

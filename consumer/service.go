@@ -255,7 +255,9 @@ func (s *services) respond(r micro.Request, v any) {
 		s.w.log.Error().Err(err).Msg("a service reply has no JSON form")
 		return
 	}
-	_ = r.Respond(b)
+	if err := r.Respond(b); err != nil {
+		s.refuse(r, "", "", schemas.CategoryCapacity, fmt.Errorf("the reply of %d bytes could not be sent: %w", len(b), err))
+	}
 }
 
 // refuse answers with a failed result, which every client of ask and get can read, and the service error headers.
@@ -288,6 +290,10 @@ func (w *Worker) Whereabouts(ctx context.Context, k Key) (any, error) {
 	}
 	p := schemas.Progress{ID: k.ID, Queue: k.Queue, State: schemas.StateQueued}
 	if m == nil {
+		// Between the reads the run may have been settled, and its request or review taken away.
+		if r, _, err := w.ledger.Result(ctx, k); r != nil || err != nil {
+			return r, err
+		}
 		p.State = schemas.StateNotFound
 		return p, nil
 	}

@@ -41,6 +41,14 @@ func (h *handler) settle(work context.Context, r schemas.Result, replace uint64,
 // smaller stores a large output apart, in the queue's object bucket, trying until it is stored or the process must stop. What
 // is large all the same, or belongs to a queue without a bucket to be had, is a clear failure in place of a loop.
 func (h *handler) smaller(work context.Context, r schemas.Result, size int) (schemas.Result, []byte, error) {
+	if v := r.Validation; v != nil && v.NextCorrection != "" {
+		shorter := *v
+		shorter.NextCorrection = "" // it can be made again from the answer
+		r.Validation = &shorter
+		if body, err := schemas.Marshal(r); err != nil || int64(len(body))+headerRoom <= h.w.nc.MaxPayload() {
+			return r, body, err
+		}
+	}
 	out, err := h.w.blobs.apart(work, r)
 	for tries := 1; err != nil && tries < blobTries && sleep(work, settleBackoffMax/4); tries++ {
 		out, err = h.w.blobs.apart(work, r)

@@ -89,7 +89,7 @@ func NewWorker(nc *nats.Conn, e *engine.Engine, o Options) (*Worker, error) {
 	}
 	w.log = o.Log.With().Str("worker", w.id).Logger()
 	w.engine.Store(e)
-	w.leases = newLeases(nc, w.topology.ack)
+	w.leases = newLeases(nc, nc.NewInbox(), w.topology.ack)
 	return w, nil
 }
 
@@ -147,6 +147,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	stopLeases := make(chan struct{})
 	w.background.Go(func() { w.leases.run(stopLeases) })
 	w.background.Go(func() { w.watchReviews(ctx) })
+	w.shareGates(ctx)
 	pulling := w.start(ctx, work)
 	if w.opts.Ready != nil {
 		w.opts.Ready()
@@ -271,7 +272,11 @@ func (w *Worker) stuck() (done func()) {
 	w.stuckRuns.Add(1)
 	return func() {
 		if w.stuckRuns.Add(-1) == 0 {
-			w.eachGate(func(g *capacity.Gate) { g.Reopen() })
+			w.eachGate(func(g *capacity.Gate) {
+				if g.State().Cause == causeStore {
+					g.Reopen()
+				}
+			})
 		}
 	}
 }

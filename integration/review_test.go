@@ -200,7 +200,7 @@ func TestARedeliveryInReviewCallsNoModel(t *testing.T) {
 	if _, err := s.decision(schemas.Decision{ID: "again", Decision: schemas.DecisionApprove, By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
-	sub = nil
+	s.goneID("again") // the refusal is told before its request is taken away
 	inbox, sub = s.replies()
 	s.must(s.tryPublish(s.names.Run("mock", "default", "again"), body("gov", "NEVER-RIGHT"), inbox))
 	if r, _ := s.reply(sub); r.Status != schemas.StatusSucceeded || r.Review == nil {
@@ -276,5 +276,70 @@ func TestALeftoverIsTakenOut(t *testing.T) {
 	}
 	if n := len(s.list()); n != 0 || s.count(s.names.ReviewsStream()) != 0 {
 		t.Errorf("%d entries are listed", n)
+	}
+}
+
+// Definitions that change while a run waits are another contract: an edit is not judged under it, nor is its conversation shown.
+func TestDefinitionsThatChangeDuringAReview(t *testing.T) {
+	t.Parallel()
+	s := reviewing(t)
+	s.waits("old")
+	s.write("prompts/gov@2.yaml", "profile: fast\ninputs: {text: {}}\nmessages: [{user: 'Other: {{ .text }}'}]\noutput: {mode: json_schema, on_exhausted: escalate, schema: {type: object, properties: {score: {type: string}}}}\n")
+	s.workers[0].stop()
+	s.worker()
+	ctx, cancel := s.within()
+	defer cancel()
+	d, err := s.client().Review(ctx, s.key("old"))
+	if s.must(err); len(d.Messages) != 0 || d.Candidate == "" {
+		t.Errorf("the conversation of other definitions is shown: %+v", d.Messages)
+	}
+	for _, output := range []string{`{"score":"three"}`, `{"score":3}`} {
+		if _, err := s.decision(schemas.Decision{ID: "old", Decision: schemas.DecisionEdit, By: "ada", Output: json.RawMessage(output)}); err == nil || !strings.Contains(err.Error(), "the definitions have changed") {
+			t.Errorf("%s: %v", output, err)
+		}
+	}
+	r, err := s.decision(schemas.Decision{ID: "old", Decision: schemas.DecisionApprove, By: "ada"})
+	if s.must(err); r.Status != schemas.StatusSucceeded || r.Source.Prompt != "gov@1" || r.Validation.Valid {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A review whose result is larger than a message is decided all the same, and keeps no other from being settled.
+func TestALargeReview(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, devnats.Options{MaxPayload: 64 << 10}, "log: {level: debug}", "log: {level: debug}\nescalation: {sink: review}")
+	s.mock.answers["LARGE"] = strings.Repeat("no json ", 33<<10/8)
+	s.write("prompts/gov@1.yaml", "profile: fast\ninputs: {text: {}}\nmessages: [{user: '{{ .text }}'}]\noutput: {mode: json, on_exhausted: escalate, repair: {candidate: received_block}}\n")
+	s.worker()
+	inbox, sub := s.replies()
+	s.must(s.tryPublish(s.names.Run("mock", "default", "large"), body("gov", "LARGE"), inbox))
+	ctx, cancel := s.within()
+	defer cancel()
+	_, err := sub.NextMsgWithContext(ctx)
+	s.must(err)
+	d, err := s.client().Review(ctx, s.key("large"))
+	if s.must(err); len(d.Candidate) < 33<<10 {
+		t.Errorf("the candidate has %d bytes", len(d.Candidate))
+	}
+	r, err := s.decision(schemas.Decision{ID: "large", Decision: schemas.DecisionReject, By: "ada"})
+	if s.must(err); r.Status != schemas.StatusInvalid || r.OutputText == nil && r.OutputBlob == nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+// An entry that nobody can read stands in nobody's way.
+func TestAReviewThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s := reviewing(t)
+	ctx, cancel := s.within()
+	defer cancel()
+	_, err := s.js.Publish(ctx, s.names.Review("default", "odd"), []byte("no review"))
+	s.must(err)
+	s.waits("after")
+	if l := s.list(); len(l) != 1 || l[0].ID != "after" {
+		t.Errorf("%+v", l)
+	}
+	if _, err := s.decision(schemas.Decision{ID: "odd", Decision: schemas.DecisionApprove, By: "ada"}); err == nil || !strings.Contains(err.Error(), "a form that this worker does not know") {
+		t.Errorf("%v", err)
 	}
 }
