@@ -172,6 +172,9 @@ func (r *reader) call(call ast.CallExpr, in scope) {
 	if call.FunctionName() == overloads.Matches && len(args) > 0 {
 		r.pattern(args[len(args)-1])
 	}
+	if never := unfit[call.FunctionName()]; len(args) == 1 && never != nil {
+		r.convertible(call.FunctionName(), never, args[0], in)
+	}
 }
 
 // maxPattern bounds the program of a pattern, in instructions.
