@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -143,6 +144,9 @@ func checkPrompt(r *report, _ string, v any) {
 			r.once(join(index("tests", i), "name"), "stands twice; tests have names of their own")
 		}
 		seen[t.Name] = true
+		if len(t.Answers) == 0 && !reflect.ValueOf(t.Expect).IsZero() {
+			r.once(join(index("tests", i), "expect"), "is never looked at: the test has no answers, so nothing is played; give answers, or remove expect")
+		}
 	}
 	o := p.Output
 	if r.bad["output.mode"] {

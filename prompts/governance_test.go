@@ -113,6 +113,7 @@ func TestGovernanceProblems(t *testing.T) {
 		"output: {mode: json}\nchecks: [{judge: x@1}]":                                                           ":3: checks[0].judge: x@1 cannot judge: it names no profile",
 		"output: {mode: json}\nvalidation_policy: {producer_structural_failure: warn_continue}":                  ":3: validation_policy.producer_structural_failure: must be one of fail_run, reject_output",
 		"output: {mode: json, on_exhausted: return}\nvalidation_policy: {producer_structural_failure: fail_run}": ":3: validation_policy.producer_structural_failure: is fail_run, but output.on_exhausted is return",
+		"output: {mode: json}\ntests: [{name: a, expect: {status: succeeded}}]":                                  ":3: tests[0].expect: is never looked at",
 		"output: {mode: json}\nretries: 11":                                                                      ":3: retries: is 11",
 		"output: {mode: json}\nvalidation_policy: {semantic_rejection: ~, unknown: 1}":                           ":3: validation_policy.unknown: unknown field",
 		"output: {mode: json}\nvalidation_policy: {semantic_rejection: warn}":                                    ":3: validation_policy.semantic_rejection: must be one of fail_run, reject_output",

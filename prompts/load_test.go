@@ -198,7 +198,7 @@ func TestPromptProblems(t *testing.T) {
 				":2: settings.top_k: unknown field; did you mean top_p?", ":2: settings.top_p: must be a number from 0 to 1, in decimal digits"},
 		},
 		{
-			"messages: [{user: '{{ .a }}'}]\ninputs: {a: {max: 3B}}\ntests:\n- {name: t, inputs: {a: long}}\n- {name: u, inputs: {b: 1, a: x}, expect: {status: done, calls: 0}}\n- {name: t}\n- {}",
+			"messages: [{user: '{{ .a }}'}]\ninputs: {a: {max: 3B}}\ntests:\n- {name: t, inputs: {a: long}}\n- {name: u, inputs: {b: 1, a: x}, answers: [y], expect: {status: done, calls: 0}}\n- {name: t}\n- {}",
 			[]string{
 				":5: tests[1].expect.calls: is 0", ":5: tests[1].expect.status: must be one of succeeded", ":6: tests[2].name: stands twice", ":7: tests[3].name: is missing"},
 		},
