@@ -21,6 +21,7 @@ var (
 	headerName  = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")
 	queryName   = regexp.MustCompile(`^[A-Za-z0-9._~$-]{1,64}$`)
 	envName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	inboxPrefix = regexp.MustCompile(`^[^\s.*>]+(\.[^\s.*>]+)*$`)
 	inboxName   = regexp.MustCompile(`^[^\s.]+(\.[^\s.]+)*$`)
 )
 
@@ -50,6 +51,8 @@ var natsObject = &object{name: "nats", doc: "How to reach NATS, and the names th
 		{name: "single_replica", kind: boolean{}, doc: "one replica on a clustered server is meant"},
 		{name: "inboxes", kind: list{of: text{pattern: inboxName, what: "a subject, * and > allowed"}, min: 1, max: 100, unique: true},
 			doc: "subjects that a reply may go to", def: `["_INBOX.>"]`},
+		{name: "inbox_prefix", kind: text{pattern: inboxPrefix, what: "a subject without wildcards"},
+			doc: "what the inboxes of commands and workers begin with, for users that may subscribe to nothing else; absent means _INBOX"},
 	}}
 
 var keepObject = &object{name: "keep", doc: "How much the streams hold, and for how long.", fields: []field{

@@ -106,7 +106,12 @@ type NATS struct {
 	SingleReplica bool `yaml:"single_replica"`
 	// Inboxes are the subjects that a reply may go to.
 	Inboxes []string `yaml:"inboxes"`
+	// InboxPrefix begins the inboxes of Emend's own connections, for users that may subscribe to nothing else.
+	InboxPrefix string `yaml:"inbox_prefix"`
 }
+
+// IsInboxPrefix reports whether inboxes may begin so: a subject without wildcards.
+func IsInboxPrefix(s string) bool { return inboxPrefix.MatchString(s) }
 
 // Keep bounds what the streams hold.
 type Keep struct {

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/synadia-io/orbit.go/natscontext"
 
-	"emend/consumer"
 	"emend/prompts"
 	"emend/subjects"
 )
@@ -20,7 +19,7 @@ import (
 // natsFlags say where NATS is: flags win over the environment (NATS_URL), which wins over emend.yaml.
 type natsFlags struct {
 	url, context, creds, space string
-	domain                     string
+	domain, inboxPrefix        string
 }
 
 func (f *natsFlags) register(c *cobra.Command) {
@@ -29,6 +28,7 @@ func (f *natsFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.creds, "creds", "", "a credentials `FILE`")
 	c.Flags().StringVar(&f.space, "space", "", "the first token of all subjects (default: emend.yaml, emend)")
 	c.Flags().StringVar(&f.domain, "domain", "", "a JetStream domain")
+	c.Flags().StringVar(&f.inboxPrefix, "inbox-prefix", "", "the `PREFIX` of the inboxes that replies come to, where the user may subscribe (default: emend.yaml, _INBOX)")
 }
 
 // over returns the configuration with what the flags and the environment say.
@@ -48,16 +48,20 @@ func (f *natsFlags) over(cfg prompts.NATS) prompts.NATS {
 	set(&cfg.Creds, f.creds)
 	set(&cfg.Space, f.space)
 	set(&cfg.Domain, f.domain)
+	set(&cfg.InboxPrefix, f.inboxPrefix)
 	if cfg.Space == "" {
 		cfg.Space = subjects.DefaultSpace
 	}
 	return cfg
 }
 
-// connect opens a connection that outlives server restarts. wait keeps trying when the server is not there yet.
-func connect(cfg prompts.NATS, name string, wait bool) (*nats.Conn, error) {
+// options are those of every connection. wait keeps trying when the server is not there yet.
+func options(cfg prompts.NATS, name string, wait bool) []nats.Option {
 	opts := []nats.Option{nats.Name("emend " + name), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
 		nats.RetryOnFailedConnect(wait), nats.Timeout(5 * time.Second)}
+	if cfg.InboxPrefix != "" {
+		opts = append(opts, nats.CustomInboxPrefix(cfg.InboxPrefix))
+	}
 	if cfg.Creds != "" {
 		opts = append(opts, nats.UserCredentials(cfg.Creds))
 	}
@@ -67,6 +71,15 @@ func connect(cfg prompts.NATS, name string, wait bool) (*nats.Conn, error) {
 	if cfg.Cert != "" || cfg.Key != "" {
 		opts = append(opts, nats.ClientCert(cfg.Cert, cfg.Key))
 	}
+	return opts
+}
+
+// connect opens a connection that outlives server restarts.
+func connect(cfg prompts.NATS, name string, wait bool, more ...nats.Option) (*nats.Conn, error) {
+	if cfg.InboxPrefix != "" && !prompts.IsInboxPrefix(cfg.InboxPrefix) {
+		return nil, fmt.Errorf("--inbox-prefix %q: write a subject without wildcards, such as _INBOX.team-a", short(cfg.InboxPrefix))
+	}
+	opts := append(options(cfg, name, wait), more...)
 	if cfg.Context != "" {
 		nc, _, err := natscontext.Connect(cfg.Context, opts...)
 		if err != nil {
@@ -106,21 +119,6 @@ func failed(err error) error {
 		return nil
 	}
 	return &exitError{code: exitFailed, err: err}
-}
-
-// client connects and makes a client, for the commands that talk to workers.
-func (f *natsFlags) client(dir, name string) (*consumer.Client, *nats.Conn, error) {
-	cfg := f.over(natsOf(dir))
-	nc, err := connect(cfg, name, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := consumer.NewClient(nc, cfg.Space, cfg.Domain)
-	if err != nil {
-		nc.Close()
-		return nil, nil, err
-	}
-	return c, nc, nil
 }
 
 // natsOf reads the NATS section of a folder's emend.yaml; a folder without one has the defaults.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -17,33 +18,23 @@ const askWithin = 10 * time.Second
 
 // get prints a run's result, or where it stands.
 func (a *app) get() *cobra.Command {
-	var f natsFlags
-	var queue, dir string
-	c := &cobra.Command{Use: "get ID", Short: "Print a run's result, or where it stands", Args: runID,
+	f := &queueFlags{}
+	return f.add(&cobra.Command{Use: "get ID", Short: "Print a run's result, or where it stands", Args: runID,
 		RunE: func(c *cobra.Command, args []string) error {
-			client, nc, err := f.client(dir, "get")
-			if err != nil {
-				return err
-			}
-			defer nc.Close()
-			ctx, cancel := within(c.Context(), askWithin)
-			defer cancel()
-			r, p, err := client.Get(ctx, consumer.Key{Queue: queue, ID: args[0]})
-			if err != nil {
-				return failed(err)
-			}
-			if r != nil {
-				if err := client.Fill(ctx, r); err != nil {
+			return f.with(c.Context(), "get", askWithin, func(ctx context.Context, client *consumer.Client) error {
+				r, p, err := client.Get(ctx, consumer.Key{Queue: f.queue, ID: args[0]})
+				if err == nil && r == nil {
+					return a.printProgress(p)
+				}
+				if err == nil {
+					err = client.Fill(ctx, r)
+				}
+				if err != nil {
 					return failed(err)
 				}
 				return a.printResult(r)
-			}
-			return a.printProgress(p)
-		}}
-	f.register(c)
-	c.Flags().StringVar(&queue, "queue", "default", "the queue's `NAME`")
-	c.Flags().StringVar(&dir, "dir", ".", "the working `FOLDER`, for its emend.yaml")
-	return c
+			})
+		}})
 }
 
 func (a *app) printProgress(p *schemas.Progress) error {
@@ -69,27 +60,17 @@ func (a *app) printProgress(p *schemas.Progress) error {
 
 // cancel stops a run and says what really happened.
 func (a *app) cancel() *cobra.Command {
-	var f natsFlags
-	var queue, dir string
-	c := &cobra.Command{Use: "cancel ID", Short: "Stop a run, and say what really happened", Args: runID,
+	f := &queueFlags{}
+	return f.add(&cobra.Command{Use: "cancel ID", Short: "Stop a run, and say what really happened", Args: runID,
 		RunE: func(c *cobra.Command, args []string) error {
-			client, nc, err := f.client(dir, "cancel")
-			if err != nil {
-				return err
-			}
-			defer nc.Close()
-			ctx, cancel := within(c.Context(), askWithin)
-			defer cancel()
-			r, err := client.Cancel(ctx, consumer.Key{Queue: queue, ID: args[0]})
-			if err != nil {
-				return failed(err)
-			}
-			return a.printCancel(r)
-		}}
-	f.register(c)
-	c.Flags().StringVar(&queue, "queue", "default", "the queue's `NAME`")
-	c.Flags().StringVar(&dir, "dir", ".", "the working `FOLDER`, for its emend.yaml")
-	return c
+			return f.with(c.Context(), "cancel", askWithin, func(ctx context.Context, client *consumer.Client) error {
+				r, err := client.Cancel(ctx, consumer.Key{Queue: f.queue, ID: args[0]})
+				if err != nil {
+					return failed(err)
+				}
+				return a.printCancel(r)
+			})
+		}})
 }
 
 // printCancel exits 0 only if this call cancelled the run.
@@ -115,36 +96,37 @@ func (a *app) watch() *cobra.Command {
 	var queue, dir string
 	c := &cobra.Command{Use: "watch [ID]", Short: "Show events live, of one run or of all", Args: cobra.MatchAll(cobra.MaximumNArgs(1), validIDs),
 		RunE: func(c *cobra.Command, args []string) error {
-			client, nc, err := f.client(dir, "watch")
-			if err != nil {
-				return err
-			}
-			defer nc.Close()
 			k := consumer.Key{Queue: queue}
-			finished := make(chan struct{}, 1)
 			if len(args) > 0 {
 				k.ID = args[0]
 			}
-			stop, err := client.Watch(k, func(e schemas.Event) {
-				a.printEvent(e)
-				if k.ID != "" && e.Kind == schemas.EventFinished {
-					finished <- struct{}{}
-				}
+			return f.ask(c.Context(), asking{dir: dir, name: "watch"}, func(ctx context.Context, client *consumer.Client) error {
+				return a.watchRuns(ctx, client, k)
 			})
-			if err != nil {
-				return failed(err)
-			}
-			defer stop()
-			select {
-			case <-finished:
-			case <-c.Context().Done():
-			}
-			return nil
 		}}
 	f.register(c)
 	c.Flags().StringVar(&queue, "queue", "", "the queue's `NAME` (default: all)")
 	c.Flags().StringVar(&dir, "dir", ".", "the working `FOLDER`, for its emend.yaml")
 	return c
+}
+
+func (a *app) watchRuns(ctx context.Context, client *consumer.Client, k consumer.Key) error {
+	finished := make(chan struct{}, 1)
+	stop, err := client.Watch(k, func(e schemas.Event) {
+		a.printEvent(e)
+		if k.ID != "" && e.Kind == schemas.EventFinished {
+			finished <- struct{}{}
+		}
+	})
+	if err != nil {
+		return failed(err)
+	}
+	defer stop()
+	select {
+	case <-finished:
+	case <-ctx.Done():
+	}
+	return nil
 }
 
 // runID takes exactly one run's id.

@@ -24,12 +24,5 @@ func (f *queueFlags) add(c *cobra.Command) *cobra.Command {
 
 // with connects under a name and calls do with a context that ends after limit; 0 is no limit.
 func (f *queueFlags) with(ctx context.Context, name string, limit time.Duration, do func(context.Context, *consumer.Client) error) error {
-	client, nc, err := f.client(f.dir, name)
-	if err != nil {
-		return err
-	}
-	defer nc.Close()
-	ctx, cancel := within(ctx, limit)
-	defer cancel()
-	return do(ctx, client)
+	return f.ask(ctx, asking{dir: f.dir, name: name, limit: limit}, do)
 }

@@ -63,13 +63,14 @@ func (a *app) publish(ctx context.Context, f natsFlags, o runOptions, args []str
 	if err := subjects.CheckID(o.id); err != nil {
 		return err
 	}
-	client, nc, err := f.client(o.dir, "run")
-	if err != nil {
-		return err
-	}
-	defer nc.Close()
-	ctx, cancel := within(ctx, o.timeout)
-	defer cancel()
+	// Events are for show, and a lost reply is rare: a run does without the rights to see events and to get.
+	return f.ask(ctx, asking{dir: o.dir, name: "run", limit: o.timeout, spares: []string{"event", "get"}}, func(ctx context.Context, client *consumer.Client) error {
+		return a.runOn(ctx, client, o, req)
+	})
+}
+
+// runOn publishes the run, shows its events and prints its result.
+func (a *app) runOn(ctx context.Context, client *consumer.Client, o runOptions, req schemas.Request) error {
 	k := consumer.Key{Queue: o.queue, ID: o.id}
 	body, err := client.Body(ctx, o.queue, req)
 	if err != nil {

@@ -20,27 +20,28 @@ func (a *app) status() *cobra.Command {
 	var watch bool
 	c := &cobra.Command{Use: "status", Short: "Show workers, gates with their causes, queues, dead letters and reviews", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			client, nc, err := f.client(dir, "status")
-			if err != nil {
-				return err
-			}
-			defer nc.Close()
-			for {
-				if err := a.statusOnce(c.Context(), client); err != nil || !watch {
-					return err
-				}
-				if pause(c.Context(), statusEvery); c.Context().Err() != nil {
-					return nil
-				}
-				if a.tty && !a.json {
-					fmt.Fprint(a.out, "\x1b[2J\x1b[H")
-				}
-			}
+			return f.ask(c.Context(), asking{dir: dir, name: "status"}, func(ctx context.Context, client *consumer.Client) error {
+				return a.showStatus(ctx, client, watch)
+			})
 		}}
 	f.register(c)
 	c.Flags().StringVar(&dir, "dir", ".", "the working `FOLDER`, for its emend.yaml")
 	c.Flags().BoolVar(&watch, "watch", false, "show it anew every two seconds, until interrupted")
 	return c
+}
+
+func (a *app) showStatus(ctx context.Context, client *consumer.Client, watch bool) error {
+	for {
+		if err := a.statusOnce(ctx, client); err != nil || !watch {
+			return err
+		}
+		if pause(ctx, statusEvery); ctx.Err() != nil {
+			return nil
+		}
+		if a.tty && !a.json {
+			fmt.Fprint(a.out, "\x1b[2J\x1b[H")
+		}
+	}
 }
 
 const statusEvery = 2 * time.Second
