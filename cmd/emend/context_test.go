@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -147,4 +148,29 @@ func TestServeTellsHealthAndMetrics(t *testing.T) {
 			t.Fatal("it stays ready without NATS")
 		}
 	}
+}
+
+// A nats-server on a small disk takes the streams of the folder that init writes; what is too large for it is named.
+func TestServeOnASmallServer(t *testing.T) {
+	srv, err := devnats.Start(devnats.Options{Configure: func(o *server.Options) { o.JetStreamMaxStore = 10 << 30 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Stop)
+	dir := filepath.Join(t.TempDir(), "w")
+	if r := emend(t, "", "init", dir); r.code != exitOK {
+		t.Fatal(r.err)
+	}
+	config := filepath.Join(dir, "emend.yaml")
+	small, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, config, strings.Replace(string(small), "runs_max: 5GiB", "runs_max: 50GiB", 1))
+	if r := emend(t, "", "serve", "--dir", dir, "--nats", srv.URL()); r.code != exitFailed || !strings.Contains(r.err, "keep.runs_max") {
+		t.Errorf("too large: %+v", r)
+	}
+	write(t, config, string(small))
+	line := background(t, "serve", "--dir", dir, "--nats", srv.URL())
+	line(`"serving"`)
 }
