@@ -216,8 +216,9 @@ func (src *source) contract(s *Snapshot, c *compiled, r *report) {
 	var err error
 	rules, where := c.def.rules()
 	if c.contract, err = compileContract(c.output, rules); err != nil {
-		at, message := contractFault(err, where)
-		r.fault(at, "%s%s", message, inFile(ref.File))
+		for _, f := range placed(err, where, ref.File) {
+			r.fault(f.field, "%s", f.message)
+		}
 		return
 	}
 	src.examples(s, c, r)
@@ -237,13 +238,12 @@ func (src *source) contract(s *Snapshot, c *compiled, r *report) {
 // only warned of, since generators write null for a field that may be left out.
 func (src *source) examples(s *Snapshot, c *compiled, r *report) {
 	for _, bad := range c.contract.BadExamples() {
-		_, message := contractFault(bad, nil)
-		message += inFile(c.def.Output.Schema.File)
+		f := placed(bad, nil, c.def.Output.Schema.File)[0]
 		if bad.Keyword == "default" {
-			s.warnings = append(s.warnings, r.warning("output.schema", "%s", message))
+			s.warnings = append(s.warnings, r.warning(f.field, "%s", f.message))
 			continue
 		}
-		r.fault("output.schema", "%s", message)
+		r.fault(f.field, "%s", f.message)
 	}
 }
 

@@ -1,7 +1,6 @@
 package prompts
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -58,14 +57,20 @@ func compileContract(o schemas.Output, rules []contract.Rule) (*contract.Contrac
 	return contract.Compile(spec)
 }
 
-// contractFault is a compile error with the place in a prompt's file that it belongs to; where are the places of its
-// rules.
-func contractFault(err error, where []string) (at, message string) {
-	at, message = "output.schema", strings.TrimPrefix(err.Error(), "contract: ")
-	if e, ok := errors.AsType[*contract.CompileError](err); ok && e.Rule > 0 && e.Rule <= len(where) {
-		at = where[e.Rule-1]
+// placed are the faults of a contract with the places in a prompt's file that they belong to: those of a rule at one of where,
+// all others at the schema, which came from file if that is not "".
+func placed(err error, where []string, file string) (out []fieldFault) {
+	for _, e := range contract.Faults(err) {
+		if e.Rule > 0 && e.Rule <= len(where) {
+			out = append(out, fieldFault{where[e.Rule-1], e.Reason})
+			continue
+		}
+		out = append(out, fieldFault{"output.schema", strings.TrimPrefix(e.Error(), "contract: ") + inFile(file)})
 	}
-	return at, message
+	if out == nil {
+		out = append(out, fieldFault{"output.schema", strings.TrimPrefix(err.Error(), "contract: ") + inFile(file)})
+	}
+	return out
 }
 
 // native says how a contract goes to a backend: the schema that is sent, if any, and a note on what is lost.

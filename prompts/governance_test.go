@@ -117,18 +117,35 @@ func TestGovernanceProblems(t *testing.T) {
 		"output: {mode: json}\nretries: 11":                                                                      ":3: retries: is 11",
 		"output: {mode: json}\nvalidation_policy: {semantic_rejection: ~, unknown: 1}":                           ":3: validation_policy.unknown: unknown field",
 		"output: {mode: json}\nvalidation_policy: {semantic_rejection: warn}":                                    ":3: validation_policy.semantic_rejection: must be one of fail_run, reject_output",
-		"outputs: {a: {type: string}}\nvalidation_rules: [{field: b, min_length: 1}]":                            ":3: validation_rules[0]: rule 1: ",
-		"output: {mode: json_schema, schema: {properties: {a: {type: string}}}}\nchecks: [{rule: 'a > 1'}]":      ":3: checks[0]: rule 1: ",
+		"outputs: {a: {type: string}}\nvalidation_rules: [{field: b, min_length: 1}]":                            ":3: validation_rules[0]: field b: the schema does not know this field",
+		"output: {mode: json_schema, schema: {properties: {a: {type: string}}}}\nchecks: [{rule: 'a > 1'}]":      ":3: checks[0]: found no matching overload",
 		"output: {mode: json_schema, schema: {properties: {a: {type: string}}}}\nchecks: [{rule: 'a ==', x: y}]": ":3: checks[0].x: unknown field",
 		"output: {mode: json_schema, schema: {properties: {a: {type: string, examples: [1]}}}}":                  ":2: output.schema: schema at properties.a, keyword examples",
 		"output: {mode: json}\nchecks: [{judge: x@1, retries: 11}]":                                              ":3: checks[0].retries: is 11",
 		"output: {mode: json_schema, schema: {}}\nchecks: [{field: a, values: []}]":                              ":3: checks[0].values: has 0 entries",
-		"output: {mode: none}\nchecks: [{field: a, min: 1}]":                                                     "rule",
+		"output: {mode: none}\nchecks: [{field: a, min: 1}]":                                                     ":3: checks[0]: mode none takes any text, so a rule has no fields",
 	} {
 		_, err := loadPrompt(head + prompt)
 		if got := problemsOf(t, err); !slices.ContainsFunc(got, func(p string) bool { return strings.Contains(p, want) }) {
 			t.Errorf("%s\n got %v\nwant %s", prompt, got, want)
 		}
+	}
+}
+
+// Every broken rule is told at once, each at its own line; the schema's file is not at fault.
+func TestEveryBrokenRuleIsTold(t *testing.T) {
+	const prompt = "messages: [{user: hi}]\noutput:\n  mode: json_schema\n  schema: x.json\n" +
+		"checks:\n  - {field: b, min: 1}\n  - {field: a, min: 1}\n  - {rule: 'a >'}\nvalidation_rules:\n  - {field: c, min: 1}\n"
+	_, err := LoadFS(folder{"emend.yaml": minimal, "prompts/x@1.yaml": prompt, "prompts/x.json": `{"properties":{"a":{"type":"number"}}}`}.fs())
+	got := problemsOf(t, err)
+	for i, want := range []string{":6: checks[0]: field b: ", ":8: checks[2]: Syntax error", ":10: validation_rules[0]: field c: "} {
+		if len(got) != 3 || !strings.Contains(got[i], want) || strings.Contains(got[i], "x.json") || strings.Contains(got[i], "rule ") {
+			t.Fatalf("%q, want %s", got, want)
+		}
+	}
+	broken := folder{"emend.yaml": minimal, "prompts/x@1.yaml": prompt, "prompts/x.json": `{"type":"nothing"}`}
+	if _, err := LoadFS(broken.fs()); len(problemsOf(t, err)) != 1 || !strings.HasSuffix(problemsOf(t, err)[0], "(in x.json)") {
+		t.Errorf("%v", err)
 	}
 }
 

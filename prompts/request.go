@@ -273,8 +273,9 @@ func (p *planner) ownContract(o schemas.Output) {
 	}
 	c, err := compileContract(effective(o), nil)
 	if err != nil {
-		_, message := contractFault(err, nil)
-		p.fault("output.schema", "%s", message)
+		for _, f := range placed(err, nil, "") {
+			p.fault(f.field, "%s", f.message)
+		}
 		return
 	}
 	p.effective, p.contract = effective(o), c

@@ -3,6 +3,7 @@ package contract
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 
 	"emend/schemas"
@@ -47,7 +48,25 @@ func (e *CompileError) Error() string {
 	return fmt.Sprintf("contract: schema at %s, keyword %s: %s", DisplayPath(e.Pointer), e.Keyword, e.Reason)
 }
 
-// Compile makes a Contract of spec, or returns a *CompileError. The same spec is compiled once and shared; the cache
+// Faults lists what an error of Compile is made of: one fault of the contract, or one of each broken rule, in their order.
+func Faults(err error) []*CompileError {
+	if many, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](err); ok {
+		var out []*CompileError
+		for _, one := range many.Unwrap() {
+			out = append(out, Faults(one)...)
+		}
+		return out
+	}
+	if one, ok := errors.AsType[*CompileError](err); ok {
+		return []*CompileError{one}
+	}
+	return nil
+}
+
+// Compile makes a Contract of spec, or returns an error that Faults takes apart and errors.As finds a *CompileError in. The same spec is compiled once and shared; the cache
 // is bounded. A schema speaks draft 2020-12 unless `$schema` names another draft from draft-04 on. An unknown format
 // is an annotation and never asserted, as are contentEncoding and contentMediaType; every known format is asserted.
 func Compile(spec Spec) (*Contract, error) {
@@ -76,7 +95,7 @@ func checkSpec(spec Spec) error {
 		return err
 	}
 	if len(spec.Rules) > 0 && (spec.Mode == schemas.ModeNone || spec.Mode == schemas.ModeBasic) {
-		return &CompileError{Reason: "mode " + spec.Mode + " takes any text, so a rule has no fields; remove the rules or use mode json_schema"}
+		return &CompileError{Rule: 1, Reason: "mode " + spec.Mode + " takes any text, so a rule has no fields; remove the rules or use mode json_schema"}
 	}
 	if spec.MaxBytes < 0 {
 		return &CompileError{Reason: "the size bound of a candidate is negative; use 0 for the default"}

@@ -36,23 +36,28 @@ type clause struct {
 // atField says which field of a rule is at fault, as it was written.
 func atField(name string, err error) error { return fmt.Errorf("field %s: %w", excerpt(name), err) }
 
-// newRules compiles rules against a schema, nil in mode json. A rule is numbered from 1.
+// newRules compiles rules against a schema, nil in mode json. A rule is numbered from 1. Its error tells every broken rule.
 func newRules(list []Rule, s *schema) (*rules, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
 	if len(list) > maxRules {
-		return nil, &CompileError{Reason: fmt.Sprintf("there are %d rules; at most %d are allowed", len(list), maxRules)}
+		return nil, &CompileError{Rule: maxRules + 1, Reason: fmt.Sprintf("there are %d rules; at most %d are allowed", len(list), maxRules)}
 	}
 	c := &ruleCompiler{schema: s, programs: &programs{byExpr: map[string]program{}}}
 	out := &rules{schema: s}
+	var faults []error
 	for i, r := range list {
 		compiled, err := c.rule(r)
 		if err != nil {
-			return nil, &CompileError{Rule: i + 1, Reason: err.Error()}
+			faults = append(faults, &CompileError{Rule: i + 1, Reason: err.Error()})
+			continue
 		}
 		compiled.number = i + 1
 		out.list = append(out.list, compiled)
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
 	}
 	return out, nil
 }

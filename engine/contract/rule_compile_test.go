@@ -130,6 +130,31 @@ func TestCostFollowsTheSchema(t *testing.T) {
 	}
 }
 
+// TestEveryBrokenRuleIsNamed: one error tells all of them, in their order.
+func TestEveryBrokenRuleIsNamed(t *testing.T) {
+	spec := Spec{Mode: "json_schema", Schema: json.RawMessage(ruleSchema), Rules: []Rule{
+		bounded("x", Bounds{Min: "1"}), bounded("n", Bounds{Min: "1"}), {CEL: "n >"}, {CEL: "n > 1.0"}, {},
+	}}
+	_, err := Compile(spec)
+	var got []int
+	for _, f := range Faults(fmt.Errorf("wrapped: %w", err)) {
+		got = append(got, f.Rule)
+	}
+	if fmt.Sprint(got) != "[1 3 5]" || !strings.Contains(err.Error(), "contract: rule 1: field x") || !strings.Contains(err.Error(), "\ncontract: rule 5: it says nothing") {
+		t.Errorf("%v: %v", got, err)
+	}
+	if first, ok := errors.AsType[*CompileError](err); !ok || first.Rule != 1 {
+		t.Errorf("%v", first)
+	}
+	_, err = Compile(Spec{Mode: "none", Rules: spec.Rules})
+	if f := Faults(err); len(f) != 1 || f[0].Rule != 1 {
+		t.Errorf("%v", err)
+	}
+	if f := Faults(errors.New("another")); f != nil || Faults(nil) != nil {
+		t.Errorf("%v", f)
+	}
+}
+
 // TestRulesNeedFields: what has no fields has no rules, and without a schema only output is known.
 func TestRulesNeedFields(t *testing.T) {
 	for _, c := range []struct {
