@@ -2,11 +2,14 @@ package integration
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"emend/capacity"
+	"emend/internal/devnats"
 	"emend/schemas"
 )
 
@@ -160,4 +163,21 @@ func TestRunsOwnFaultFailsIt(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s.works("after")
+}
+
+// A worker without the key hands its runs to one that has it, at once and not when its own gate would probe.
+func TestAWorkerWithoutTheKeyKeepsNoRunFromOthers(t *testing.T) {
+	t.Parallel()
+	key := filepath.Join(t.TempDir(), "key")
+	s := newSite(t, devnats.Options{}, "call_timeout: 60s}\n  other", "call_timeout: 60s, key: {file: "+key+"}}\n  other")
+	without := s.worker()
+	s.publish("first", body("rate", "fine"))
+	if e := s.event("first", schemas.EventWaiting); e.Cause != "no_credential" || *e.WaitMS > 5000 {
+		t.Errorf("%+v, %d ms", e, *e.WaitMS)
+	}
+	s.must(os.WriteFile(key, []byte("k"), 0o600))
+	s.worker()
+	if r := s.ends("first", schemas.StatusSucceeded); r.Source.Worker == "" || without.engine.Gate("mock").State().Phase != capacity.Closed {
+		t.Errorf("%+v", r.Source)
+	}
 }
