@@ -121,6 +121,9 @@ func failed(err error) error {
 	return &exitError{code: exitFailed, err: err}
 }
 
+// pending marks an error of a run that goes on.
+func pending(err error) error { return &exitError{code: exitPending, err: err} }
+
 // natsOf reads the NATS section of a folder's emend.yaml; a folder without one has the defaults.
 func natsOf(dir string) prompts.NATS {
 	if _, err := os.Stat(dir + "/emend.yaml"); err != nil {

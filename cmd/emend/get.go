@@ -37,12 +37,16 @@ func (a *app) get() *cobra.Command {
 		}})
 }
 
+// printProgress exits 4 for a run that has not ended: a script must not take it for a result.
 func (a *app) printProgress(p *schemas.Progress) error {
 	if a.json {
-		if err := a.printJSON(p); err != nil || p.State != schemas.StateNotFound {
+		if err := a.printJSON(p); err != nil {
 			return err
 		}
-		return &exitError{code: exitFailed}
+		if p.State == schemas.StateNotFound {
+			return &exitError{code: exitFailed}
+		}
+		return &exitError{code: exitPending}
 	}
 	if p.State == schemas.StateNotFound {
 		return failed(fmt.Errorf("no run %s in queue %s: neither a request nor a result is stored (a refused request is in the dead letters, not here)", p.ID, p.Queue))
@@ -55,7 +59,7 @@ func (a *app) printProgress(p *schemas.Progress) error {
 		fmt.Fprintf(a.out, " (at most %d before it)", p.Place)
 	}
 	fmt.Fprintln(a.out)
-	return nil
+	return &exitError{code: exitPending}
 }
 
 // cancel stops a run and says what really happened.

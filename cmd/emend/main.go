@@ -18,11 +18,11 @@ var version = "0.1.0-dev"
 
 // Exit codes, documented in `emend help exit-codes`.
 const (
-	exitOK       = 0 // succeeded or unverified
-	exitFailed   = 1 // failed, cancelled, expired
-	exitUsage    = 2 // usage, configuration, invalid request
-	exitInvalid  = 3 // invalid or rejected
-	exitSignaled = 130
+	exitOK      = 0 // succeeded or unverified
+	exitFailed  = 1 // failed, cancelled, expired
+	exitUsage   = 2 // usage, configuration, invalid request
+	exitInvalid = 3 // invalid or rejected
+	exitPending = 4 // not ended yet: queued, running, waiting for its backend or for a person
 )
 
 // exitError carries an exit code; a nil err prints nothing.

@@ -20,7 +20,7 @@ func TestReviewFromTheShell(t *testing.T) {
 		t.Errorf("an empty list: %+v", r)
 	}
 	for _, id := range []string{"one", "two", "three"} {
-		if r := at("run", "--id", id, "review-code", "change=STUBBORN "+id); r.code != exitOK || !strings.Contains(r.out, id+" in_review") || !strings.Contains(r.out, "the judges are asked") {
+		if r := at("run", "--id", id, "review-code", "change=STUBBORN "+id); r.code != exitPending || !strings.Contains(r.out, id+" in_review") || !strings.Contains(r.out, "the judges are asked") {
 			t.Fatalf("run: %+v", r)
 		}
 	}
@@ -31,8 +31,11 @@ func TestReviewFromTheShell(t *testing.T) {
 		!strings.Contains(r.out, "judge second-opinion@1: approved") {
 		t.Errorf("show: %+v", r)
 	}
-	if r := at("get", "one"); r.code != exitOK || !strings.Contains(r.out, "in_review: rule_failed") {
+	if r := at("get", "one"); r.code != exitPending || !strings.Contains(r.out, "in_review: rule_failed") {
 		t.Errorf("get: %+v", r)
+	}
+	if r := at("get", "one", "--json"); r.code != exitPending || !strings.Contains(r.out, `"state":"in_review"`) || r.err != "" {
+		t.Errorf("get --json: %+v", r)
 	}
 	if r := at("review", "approve", "one", "--by", "ada", "--note", "known"); r.code != exitOK || !strings.Contains(r.out, "one succeeded: approve by ada") {
 		t.Errorf("approve: %+v", r)

@@ -46,7 +46,7 @@ func newRoot(s streams) *cobra.Command {
 
 func exitCodes() *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: "0  succeeded or unverified; a check that found nothing\n" +
-		"1  failed, cancelled or expired; no connection\n2  wrong usage, configuration or request; an id that is settled with other content\n3  invalid or rejected"}
+		"1  failed, cancelled or expired; no connection\n2  wrong usage, configuration or request; an id that is settled with other content\n3  invalid or rejected\n4  not ended yet: queued, running, waiting for its backend or for a person"}
 }
 
 func (a *app) versionCmd() *cobra.Command {

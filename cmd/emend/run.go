@@ -83,9 +83,9 @@ func (a *app) runOn(ctx context.Context, client *consumer.Client, o runOptions, 
 	r, err := client.Run(ctx, o.backend, k, body, watch)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return failed(fmt.Errorf("no result within %s; the run goes on: emend get %s --queue %s", o.timeout, o.id, o.queue))
+		return pending(fmt.Errorf("no result within %s; the run goes on: emend get %s --queue %s", o.timeout, o.id, o.queue))
 	case errors.Is(err, context.Canceled):
-		return failed(fmt.Errorf("interrupted; the run goes on: emend get %s --queue %s", o.id, o.queue))
+		return pending(fmt.Errorf("interrupted; the run goes on: emend get %s --queue %s", o.id, o.queue))
 	}
 	if waits, ok := errors.AsType[*consumer.InReviewError](err); ok {
 		return a.printProgress(&waits.Progress)
