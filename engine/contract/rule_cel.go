@@ -98,7 +98,7 @@ func (c *ruleCompiler) cel(expr string, out *compiledRule) error {
 	if issues.Err() != nil {
 		return celError(issues)
 	}
-	read := &reader{schema: c.schema, known: env.known, source: expr, info: parsed.NativeRep().SourceInfo()}
+	read := &reader{schema: c.schema, known: env.known, functions: env.env.HasFunction, source: expr, info: parsed.NativeRep().SourceInfo()}
 	read.walk(parsed.NativeRep().Expr(), scope{})
 	checked, issues := env.env.Check(parsed)
 	switch {
@@ -148,6 +148,9 @@ func celError(issues *cel.Issues) error {
 	text := excerptOf(strings.TrimSpace(first.Message), 4*maxExcerpt)
 	if strings.Contains(text, "'(double, int)'") || strings.Contains(text, "'(int, double)'") {
 		text += "; write the integer with a point, 1.0, or convert with double()"
+	}
+	if strings.Contains(text, "argument to has()") {
+		text += "; ask for a member, as in has(output.total)"
 	}
 	return fmt.Errorf("%s (line %d, column %d of the expression)", text, first.Location.Line(), first.Location.Column()+1)
 }

@@ -19,8 +19,10 @@ import (
 type reader struct {
 	schema *schema
 	known  map[string]bool // variables that are members of the value
-	source string
-	info   *ast.SourceInfo
+	// functions reports whether there is a function of a name.
+	functions func(name string) bool
+	source    string
+	info      *ast.SourceInfo
 
 	reads   []field     // in the order in which they stand
 	holders []field     // what must be there to ask with has() what is in it
@@ -162,6 +164,7 @@ func (r *reader) indices(e ast.Expr, in scope) {
 }
 
 func (r *reader) call(call ast.CallExpr, in scope) {
+	r.function(call, in)
 	args := call.Args()
 	if call.IsMemberFunction() {
 		r.walk(call.Target(), in)

@@ -47,7 +47,7 @@ func TestReads(t *testing.T) {
 		if issues.Err() != nil {
 			t.Fatal(issues.Err())
 		}
-		r := &reader{schema: s, known: env.known, source: c.cel, info: parsed.NativeRep().SourceInfo()}
+		r := &reader{schema: s, known: env.known, functions: env.env.HasFunction, source: c.cel, info: parsed.NativeRep().SourceInfo()}
 		r.walk(parsed.NativeRep().Expr(), scope{})
 		var needs []fieldPath
 		for _, f := range r.required() {
