@@ -234,9 +234,13 @@ func (src *source) contract(s *Snapshot, c *compiled, r *report) {
 	}
 }
 
-// examples refuses values that the schema gives against itself: a correction would show none of them. A bad default is
-// only warned of, since generators write null for a field that may be left out.
+// examples refuses what the schema says against itself: keys that it requires and forbids, and values that it gives, of which
+// a correction would show none. A bad default is only warned of, since generators write null for a field that may be left out.
 func (src *source) examples(s *Snapshot, c *compiled, r *report) {
+	for _, bad := range c.contract.Contradictions() {
+		f := placed(bad, nil, c.def.Output.Schema.File)[0]
+		r.fault(f.field, "%s", f.message)
+	}
 	for _, bad := range c.contract.BadExamples() {
 		f := placed(bad, nil, c.def.Output.Schema.File)[0]
 		if bad.Keyword == "default" {

@@ -6,6 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"emend/engine/contract"
 	"emend/engine/run"
 )
 
@@ -31,6 +32,9 @@ func checkOutputField(r *report, at string, v any) {
 	}
 	if len(f.Range) > 0 && f.Type != typeNumber && f.Type != typeInteger {
 		r.once(join(at, "range"), "belongs to type number or integer")
+	}
+	if len(f.Range) == 2 && !r.bad[join(at, "range")] && contract.Above(f.Range[0], f.Range[1]) {
+		r.once(join(at, "range"), "runs from %s to %s, so that no number is in it; write the lesser one first", f.Range[0], f.Range[1])
 	}
 }
 

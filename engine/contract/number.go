@@ -126,3 +126,10 @@ func limitKey(keyword string, obj map[string]any) string {
 	}
 	return keyword
 }
+
+// Above reports whether a is greater than b, exactly; false if one of them is no JSON number.
+func Above(a, b json.Number) bool {
+	x, ok := spelled(string(a))
+	y, fine := spelled(string(b))
+	return ok && fine && x.compare(y) > 0
+}

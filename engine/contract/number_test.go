@@ -49,3 +49,17 @@ func checkNumbers(t interface {
 		t.Errorf("%s is a multiple of %s: %t", a, b, !want)
 	}
 }
+
+func TestAbove(t *testing.T) {
+	for _, c := range []struct {
+		a, b json.Number
+		want bool
+	}{
+		{"5", "1", true}, {"1", "5", false}, {"1.0", "1", false}, {"9007199254740993", "9007199254740992", true}, {"-1", "-2", true},
+		{"1e3", "999", true}, {"x", "1", false}, {"1", "", false},
+	} {
+		if Above(c.a, c.b) != c.want {
+			t.Errorf("%s above %s is not %t", c.a, c.b, c.want)
+		}
+	}
+}

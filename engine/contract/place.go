@@ -86,19 +86,21 @@ func member(parts []part, name string) (next []part, ok bool) {
 	listed, open := false, false
 	for _, p := range inPlaceOf(parts) {
 		found, others := membersOf(p.Schema, name)
-		if p.certain && len(found) == 0 && p.AdditionalProperties == false {
+		if p.refuses(found) {
 			return nil, false
 		}
 		for _, f := range found {
-			if p.certain && isFalse(f) {
-				return nil, false
-			}
 			next = append(next, part{f, p.certain})
 		}
 		open = open || others
 		listed = listed || len(p.Properties)+len(p.PatternProperties) > 0 || p.AdditionalProperties != nil
 	}
 	return next, open || len(next) > 0 || !listed
+}
+
+// refuses reports whether p never lets a key stand, of which it says found.
+func (p part) refuses(found []*jsonschema.Schema) bool {
+	return p.certain && (len(found) == 0 && p.AdditionalProperties == false || slices.ContainsFunc(found, isFalse))
 }
 
 // membersOf lists what one sub-schema says of a key; others is true if it lets any key pass.
