@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"emend/consumer"
+	"emend/engine/rehearse"
 	"emend/prompts"
 	"emend/subjects"
 )
@@ -19,21 +20,23 @@ import (
 // apply stores a folder's definitions as the next catalog of the space.
 func (a *app) apply() *cobra.Command {
 	var f natsFlags
+	var skip bool
 	c := &cobra.Command{Use: "apply [DIR]", Short: "Store a folder's definitions as a numbered catalog that all workers follow", Args: cobra.MaximumNArgs(1),
-		Long: "Checks the folder, and stores exactly the files that its definitions are made of. Workers that `serve --catalog` take it up for runs that\n" +
-			"start from then on. A folder with faults is refused. Keys are not in a catalog: they stay in the workers' environment and files.",
+		Long: "Checks the folder and plays its prompts' tests, and stores exactly the files that its definitions are made of. Workers that `serve --catalog` take it up for runs that\n" +
+			"start from then on. A folder with faults, or with tests that fail, is refused. Keys are not in a catalog: they stay in the workers' environment and files.",
 		RunE: func(c *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			return a.applyDir(c.Context(), f, dir)
+			return a.applyDir(c.Context(), f, dir, skip)
 		}}
 	f.register(c)
+	c.Flags().BoolVar(&skip, "skip-tests", false, "store it without playing the tests")
 	return c
 }
 
-func (a *app) applyDir(ctx context.Context, f natsFlags, dir string) error {
+func (a *app) applyDir(ctx context.Context, f natsFlags, dir string, skip bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -42,6 +45,11 @@ func (a *app) applyDir(ctx context.Context, f natsFlags, dir string) error {
 	snap, packed, err := prompts.Pack(root.FS(), f.option())
 	if err != nil {
 		return err
+	}
+	if !skip {
+		if err := a.testsPass(ctx, snap); err != nil {
+			return err
+		}
 	}
 	ctx, cancel := within(ctx, askWithin)
 	defer cancel()
@@ -56,6 +64,28 @@ func (a *app) applyDir(ctx context.Context, f natsFlags, dir string) error {
 		}
 		return a.printApplied(number, changed, len(packed), snap)
 	})
+}
+
+// testsPass shows the tests that fail, and is an error then; what passes is not worth a line.
+func (a *app) testsPass(ctx context.Context, snap *prompts.Snapshot) error {
+	played, err := rehearse.Tests(ctx, snap)
+	if err != nil {
+		return err
+	}
+	bad := 0
+	for _, o := range played {
+		if o.OK {
+			continue
+		}
+		bad++
+		if !a.json {
+			a.showTest(o, false)
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("nothing is stored: %d of %d tests fail (emend prompts test shows them); --skip-tests stores it all the same", bad, len(played))
+	}
+	return nil
 }
 
 func (a *app) printApplied(number int, changed bool, size int, snap *prompts.Snapshot) error {

@@ -69,6 +69,18 @@ func badCatalogs(t *testing.T, srv *devnats.Server, dir string, one func(string)
 	if r := emend(t, "", "apply", dir, "--nats", srv.URL()); r.code != exitUsage || !strings.Contains(r.err, "extract-invoice@3.yaml:1: profile: there is no profile") {
 		t.Errorf("a folder with faults: %+v", r)
 	}
+	failing := "profile: rehearsal\nmessages: [{user: hi}]\noutput: {mode: json}\ntests: [{name: wrong, answers: ['no'], expect: {status: succeeded}}]\n"
+	write(t, filepath.Join(dir, "prompts/extract-invoice@3.yaml"), failing)
+	if r := emend(t, "", "apply", dir, "--nats", srv.URL()); r.code != exitUsage || !strings.Contains(r.out, "FAIL extract-invoice@3 \"wrong\"") || !strings.Contains(r.err, "1 of 3 tests fail") {
+		t.Errorf("a folder whose tests fail: %+v", r)
+	}
+	if r := emend(t, "", "apply", "--json", dir, "--nats", srv.URL()); r.code != exitUsage || !strings.Contains(r.out, "--skip-tests") {
+		t.Errorf("a folder whose tests fail, for a machine: %+v", r)
+	}
+	if r := emend(t, "", "apply", "--skip-tests", dir, "--nats", srv.URL()); r.code != exitOK || !strings.Contains(r.out, "catalog 3: 3 prompts") {
+		t.Errorf("without tests: %+v", r)
+	}
+	one("definitions reloaded")
 	if err := os.Remove(filepath.Join(dir, "prompts/extract-invoice@3.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -89,13 +101,13 @@ func badCatalogs(t *testing.T, srv *devnats.Server, dir string, one func(string)
 		t.Fatal(err)
 	}
 	one("the new definitions are refused; the old stay")
-	if r := emend(t, "", "run", "--json", "--nats", srv.URL(), "--backend", "rehearsal", "extract-invoice@2", "document=x"); r.code != exitOK || !strings.Contains(r.out, `"catalog":2`) {
+	if r := emend(t, "", "run", "--json", "--nats", srv.URL(), "--backend", "rehearsal", "extract-invoice@2", "document=x"); r.code != exitOK || !strings.Contains(r.out, `"catalog":3`) {
 		t.Errorf("after a bad archive: %+v", r)
 	}
 }
 
 func catalogsBack(t *testing.T, at func(...string) ran) {
-	if r := at("catalog", "ls"); r.code != exitOK || strings.Count(r.out, "\n") != 4 {
+	if r := at("catalog", "ls"); r.code != exitOK || strings.Count(r.out, "\n") != 5 {
 		t.Errorf("ls: %+v", r)
 	}
 	back := filepath.Join(t.TempDir(), "back")
@@ -114,7 +126,7 @@ func catalogsBack(t *testing.T, at func(...string) ran) {
 	if r := at("catalog", "get", "--number", "99", "-o", back+"2"); r.code != exitFailed || !strings.Contains(r.err, "catalog 99 is not kept") {
 		t.Errorf("get what is not there: %+v", r)
 	}
-	if r := at("apply", back); r.code != exitOK || !strings.Contains(r.out, "catalog 4: 1 prompts") {
+	if r := at("apply", back); r.code != exitOK || !strings.Contains(r.out, "catalog 5: 1 prompts") {
 		t.Errorf("apply an old one: %+v", r)
 	}
 }
