@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -41,7 +42,28 @@ func newRoot(s streams) *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for machines")
 	root.AddCommand(a.demo(), a.initCmd(), a.try(), a.dev(), a.serve(), a.runCmd(), a.get(), a.cancel(), a.watch(), a.status(), a.review(), a.dead(), a.check(), a.apply(), a.catalogCmd(),
 		a.promptsCmd(), a.doctor(), a.torture(), a.streamsCmd(), a.validate(), a.mock(), a.versionCmd(), exitCodes())
+	for _, c := range root.Commands() {
+		if c.HasSubCommands() {
+			group(c)
+		}
+	}
 	return root
+}
+
+// group makes a command of subcommands refuse what is none of them, as the root does: cobra would show the help and exit 0.
+func group(c *cobra.Command) {
+	c.DisableFlagsInUseLine, c.Args = true, cobra.ArbitraryArgs
+	c.SuggestionsMinimumDistance = 2
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		hint := "; see " + c.CommandPath() + " --help"
+		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = "; did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return fmt.Errorf("unknown command %q of %s%s", short(args[0]), c.CommandPath(), hint)
+	}
 }
 
 func exitCodes() *cobra.Command {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -19,8 +18,7 @@ const streamsWithin = 30 * time.Second
 
 // streamsCmd prints or makes the streams, durables and buckets of a configuration.
 func (a *app) streamsCmd() *cobra.Command {
-	c := &cobra.Command{Use: "streams", Short: "Print or make the streams, durables and buckets", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return errors.New("say plan or apply") }}
+	c := &cobra.Command{Use: "streams", Short: "Print or make the streams, durables and buckets"}
 	c.AddCommand(a.streamsVerb("plan", "Print what differs from the configuration; change nothing", false),
 		a.streamsVerb("apply", "Make the streams as the configuration needs them; widen, never narrow or delete", true))
 	return c
