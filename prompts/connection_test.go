@@ -225,7 +225,7 @@ func TestConnectionFaults(t *testing.T) {
 	for backend, want := range map[string]string{
 		"tls: {cert: {env: A}}":                         "tls: cert and key go together",
 		"tls: {min_version: '1.1'}":                     "tls.min_version: must be one of 1.2, 1.3",
-		"tls: {ca: ca.pem}":                             "tls.ca: must be a mapping",
+		"tls: {ca: ca.pem}":                             "tls.ca: write {env: NAME} or {file: PATH}",
 		"proxy: 'ftp://h'":                              "proxy: must be none, or a URL",
 		"proxy: 'http://u:s3cret@h'":                    "proxy: holds a password in clear",
 		"key: {env: K}, headers: {x-api-key: {env: K}}": "headers.x-api-key: carries the key",

@@ -196,7 +196,7 @@ func TestBackendProblems(t *testing.T) {
 		},
 		{
 			"{dialect: openai, url: 'https://h', key: s3cret}",
-			[]string{".key: must be a mapping, not text"},
+			[]string{".key: write {env: NAME} or {file: PATH}; the value itself never stands here"},
 		},
 		{
 			"{dialect: openai, url: 'https://h', key: {}}",
@@ -250,6 +250,10 @@ func TestBackendProblems(t *testing.T) {
 			[]string{
 				".headers.Content-Type: is set by the client", ".headers.E: must be text", ".headers.F: must be text",
 				".headers.G: must be one line without control characters", ".headers.b c: the name must be a header's name"},
+		},
+		{
+			"{dialect: openai, url: 'https://h', key: [s3cret]}",
+			[]string{".key: must be a mapping, not a list"},
 		},
 		{
 			"{dialect: openai, url: 'https://h', permits: 8, admitted: 4}",

@@ -39,6 +39,8 @@ type object struct {
 	fields    []field
 	// later are names of the design that this version refuses.
 	later []string
+	// scalar answers a value that stands in place of the mapping, without showing it; "" is the usual words.
+	scalar string
 	// also checks what concerns several fields; v is the struct.
 	also func(r *report, at string, v any)
 }
@@ -85,6 +87,10 @@ func find(v reflect.Value, name string) reflect.Value {
 }
 
 func (o *object) read(r *report, n *yaml.Node, at string, v reflect.Value) {
+	if o.scalar != "" && n.Kind == yaml.ScalarNode {
+		r.fault(at, "%s", o.scalar)
+		return
+	}
 	eachMember(r, n, at, func(key string, line int, val *yaml.Node) {
 		f, ok := o.lookup(key)
 		if !ok {

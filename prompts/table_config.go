@@ -31,7 +31,7 @@ const (
 )
 
 var secretObject = &object{name: "secret", doc: "Where a credential is; it is read when a call is made.",
-	also: checkSecret,
+	scalar: "write {env: NAME} or {file: PATH}; the value itself never stands here", also: checkSecret,
 	fields: []field{
 		{name: "env", kind: text{pattern: envName, what: "the name of an environment variable"}, doc: "the environment variable that holds it"},
 		{name: "file", kind: text{}, doc: "the file that holds it"},
