@@ -48,7 +48,7 @@ func planOf(t *testing.T, config, prompt string) *run.Plan {
 
 func TestTheShortFormIsTheSameContract(t *testing.T) {
 	p := planOf(t, minimal, seed002)
-	want := `{"type":"object","properties":{"verdict":{"enum":["pass","fail"]},"confidence":{"type":"number","minimum":0,"maximum":1},` +
+	want := `{"type":"object","properties":{"verdict":{"type":"string","enum":["pass","fail"]},"confidence":{"type":"number","minimum":0,"maximum":1},` +
 		`"reasoning":{"type":"string"}},"required":["verdict","confidence","reasoning"]}`
 	if string(p.Output.Schema) != want || p.Output.Mode != schemas.ModeJSONSchema || p.Output.RepairAttempts != 2 || p.Output.OnExhausted != "escalate" || p.Sink != run.SinkNone {
 		t.Errorf("%+v\n%s", p.Output, p.Output.Schema)
@@ -132,6 +132,33 @@ func TestGovernanceProblems(t *testing.T) {
 		if got := problemsOf(t, err); !slices.ContainsFunc(got, func(p string) bool { return strings.Contains(p, want) }) {
 			t.Errorf("%s\n got %v\nwant %s", prompt, got, want)
 		}
+	}
+}
+
+// An enum has its type where its values have one: strict modes of providers ask for it.
+func TestAnEnumHasItsType(t *testing.T) {
+	for values, want := range map[string]string{
+		"[pass, 'no']": `{"type":"string","enum":["pass","no"]}`,
+		"[1, -2]":      `{"type":"integer","enum":[1,-2]}`,
+		"[1, 2.5]":     `{"type":"number","enum":[1,2.5]}`,
+		"[true]":       `{"type":"boolean","enum":[true]}`,
+		"[a, 1]":       `{"enum":["a",1]}`,
+		"[a, null]":    `{"enum":["a",null]}`,
+		"[[1], [2]]":   `{"enum":[[1],[2]]}`,
+		"[{a: 1}]":     `{"enum":[{"a":1}]}`,
+	} {
+		p := planOf(t, minimal, "messages: [{user: hi}]\noutputs: {a: {type: enum, values: "+values+"}}\n")
+		if got := string(p.Output.Schema); got != `{"type":"object","properties":{"a":`+want+`},"required":["a"]}` {
+			t.Errorf("%s: %s", values, got)
+		}
+	}
+	// The validator of seed 002 looks at the declared fields alone.
+	p := planOf(t, minimal, "messages: [{user: hi}]\noutputs: {a: {type: enum, values: [x]}}\n")
+	if v := p.Contract.Judge([]byte(`{"a":"x","note":"more"}`)); !v.Valid() {
+		t.Errorf("%+v", v.Findings)
+	}
+	if v := p.Contract.Judge([]byte(`{"a":5}`)); v.Valid() || len(v.Findings) == 0 {
+		t.Errorf("%+v", v)
 	}
 }
 

@@ -1,8 +1,10 @@
 package prompts
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -84,15 +86,53 @@ var escalationObject = &object{name: "escalation", doc: "Who looks at answers th
 	{name: "sink", kind: text{oneOf: []string{run.SinkNone, run.SinkReview}}, doc: "nobody besides judges, or people, through the stream of reviews", def: run.SinkNone},
 }}
 
-// schemaOf is the contract's schema of the short form.
+// jsonType is the type of a field in JSON Schema; "" for an enum of several. Providers constrain an enum only with its type.
+func (f OutputField) jsonType() string {
+	if f.Type != typeEnum {
+		return f.Type
+	}
+	types := map[string]bool{}
+	for _, v := range f.Values {
+		types[scalarType(v)] = true
+	}
+	if types[typeNumber] {
+		delete(types, typeInteger) // which is a number too
+	}
+	for t := range types {
+		if len(types) == 1 {
+			return t
+		}
+	}
+	return ""
+}
+
+// scalarType is the JSON Schema type of a value; "" for null, arrays and objects.
+func scalarType(v json.RawMessage) string {
+	text := strings.TrimSpace(string(v))
+	switch {
+	case text == "true" || text == "false":
+		return "boolean"
+	case strings.HasPrefix(text, `"`):
+		return "string"
+	case text == "" || strings.ContainsAny(text[:1], "n[{"):
+		return ""
+	case strings.ContainsAny(text, ".eE"):
+		return typeNumber
+	}
+	return typeInteger
+}
+
+// schemaOf is the contract's schema of the short form. Further keys are allowed in an answer, as the validator of seed 002
+// allows them.
 func schemaOf(fields []OutputField) ([]byte, error) {
 	props, required := ordered{}, []string{}
 	for _, f := range fields {
 		s := ordered{}
+		if t := f.jsonType(); t != "" {
+			s = append(s, member{"type", t})
+		}
 		if f.Type == typeEnum {
 			s = append(s, member{"enum", f.Values})
-		} else {
-			s = append(s, member{"type", f.Type})
 		}
 		if len(f.Range) == 2 {
 			s = append(s, member{"minimum", f.Range[0]}, member{"maximum", f.Range[1]})
