@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -19,59 +21,65 @@ func (a *app) check() *cobra.Command {
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			warnings, err := prompts.Check(dir)
-			faults, listed := errors.AsType[prompts.Errors](err)
-			if err != nil && !listed {
-				return err
-			}
-			if a.json {
-				return a.checkJSON(c.Context(), dir, warnings, faults)
-			}
-			for _, w := range warnings {
-				fmt.Fprintf(a.out, "%s %s\n", a.colour(yellow, "warning:"), w)
-			}
-			if err == nil {
-				return a.checkTests(c.Context(), dir)
-			}
-			for _, f := range faults {
-				fmt.Fprintln(a.out, f)
-			}
-			return &exitError{code: exitUsage, err: fmt.Errorf("%d faults in %s", len(faults), dir)}
+			return a.checkDir(c.Context(), dir)
 		}}
 	c.Flags().StringVar(&dir, "dir", ".", "the `FOLDER` with emend.yaml and prompts/")
 	return c
 }
 
-func allTests(ctx context.Context, dir string) ([]rehearse.Outcome, error) {
+func (a *app) checkDir(ctx context.Context, dir string) error {
 	snap, err := prompts.LoadDir(dir)
-	if err != nil {
-		return nil, err
+	faults, listed := errors.AsType[prompts.Errors](err)
+	if err != nil && !listed {
+		return err
 	}
-	return rehearse.Tests(ctx, snap)
-}
-
-// checkTests shows the tests that fail.
-func (a *app) checkTests(ctx context.Context, dir string) error {
-	played, err := allTests(ctx, dir)
+	if a.json {
+		return a.checkJSON(ctx, dir, snap, faults)
+	}
+	if err != nil {
+		for _, f := range faults {
+			fmt.Fprintln(a.out, f)
+		}
+		return &exitError{code: exitUsage, err: fmt.Errorf("%d faults in %s", len(faults), dir)}
+	}
+	for _, w := range warningsOf(dir, snap) {
+		fmt.Fprintf(a.out, "%s %s\n", a.colour(yellow, "warning:"), w)
+	}
+	fmt.Fprintf(a.out, "%s %d prompts checked\n", a.colour(green, "ok"), len(snap.Prompts()))
+	played, err := rehearse.Tests(ctx, snap)
 	if err != nil {
 		return err
 	}
 	return a.printTests(played, false)
 }
 
-func (a *app) checkJSON(ctx context.Context, dir string, warnings []prompts.Problem, faults prompts.Errors) error {
+// warningsOf adds to the definitions' own that there are none: a folder with another name is not seen.
+func warningsOf(dir string, snap *prompts.Snapshot) []prompts.Problem {
+	out := append([]prompts.Problem{}, snap.Warnings()...)
+	if len(snap.Prompts()) > 0 {
+		return out
+	}
+	message := "holds no prompt; write one as " + prompts.PromptDir + "/<id>@<version>.yaml"
+	if info, err := os.Stat(filepath.Join(dir, "prompt")); err == nil && info.IsDir() {
+		message += "; there is a folder prompt, which is not read: rename it to " + prompts.PromptDir
+	}
+	return append(out, prompts.Problem{File: prompts.PromptDir, Message: message})
+}
+
+func (a *app) checkJSON(ctx context.Context, dir string, snap *prompts.Snapshot, faults prompts.Errors) error {
 	out := struct {
 		OK         bool               `json:"ok"`
+		Prompts    int                `json:"prompts"`
 		Errors     []prompts.Problem  `json:"errors"`
 		Warnings   []prompts.Problem  `json:"warnings"`
 		Rehearsals []rehearse.Outcome `json:"rehearsals"`
-	}{len(faults) == 0, append([]prompts.Problem{}, faults...), append([]prompts.Problem{}, warnings...), []rehearse.Outcome{}}
+	}{OK: len(faults) == 0, Errors: append([]prompts.Problem{}, faults...), Warnings: []prompts.Problem{}, Rehearsals: []rehearse.Outcome{}}
 	if out.OK {
-		played, err := allTests(ctx, dir)
+		played, err := rehearse.Tests(ctx, snap)
 		if err != nil {
 			return err
 		}
-		out.OK, out.Rehearsals = !failedTests(played), played
+		out.OK, out.Rehearsals, out.Prompts, out.Warnings = !failedTests(played), played, len(snap.Prompts()), warningsOf(dir, snap)
 	}
 	if err := a.printJSON(out); err != nil {
 		return err

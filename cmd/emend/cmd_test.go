@@ -86,6 +86,27 @@ func TestCheckNamesFileLineAndField(t *testing.T) {
 	}
 }
 
+// A folder without prompts is checked, and said to be one; prompts in a folder of another name are not read.
+func TestCheckCountsPrompts(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "emend.yaml"), "backends:\n  a: {dialect: scripted}\nprofiles:\n  p: {backend: a, model: m}\n")
+	if r := emend(t, "", "check", dir); r.code != exitOK || !strings.Contains(r.out, "warning: prompts: holds no prompt") || !strings.Contains(r.out, "0 prompts checked") || strings.Contains(r.out, "rename") {
+		t.Errorf("none: %+v", r)
+	}
+	text := "profile: p\nmessages:\n  - user: hi\n"
+	write(t, filepath.Join(dir, "prompt/x@1.yaml"), text)
+	if r := emend(t, "", "check", dir); r.code != exitOK || !strings.Contains(r.out, "rename it to prompts") {
+		t.Errorf("another name: %+v", r)
+	}
+	if r := emend(t, "", "check", "--json", dir); r.code != exitOK || !strings.Contains(r.out, `"prompts":0`) || !strings.Contains(r.out, "rename it to prompts") {
+		t.Errorf("another name, for a machine: %+v", r)
+	}
+	write(t, filepath.Join(dir, "prompts/x@1.yaml"), text)
+	if r := emend(t, "", "check", dir); r.code != exitOK || !strings.HasPrefix(r.out, "ok 1 prompts checked\n") {
+		t.Errorf("one: %+v", r)
+	}
+}
+
 func TestCheckPlaysRehearsals(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "emend.yaml"), "backends:\n  a: {dialect: scripted}\nprofiles:\n  p: {backend: a, model: m}\n")
