@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"emend/capacity"
+	"emend/engine"
 	"emend/subjects"
 )
 
@@ -56,12 +57,16 @@ func (s *sharedGate) run(ctx context.Context) {
 	defer s.letGo(context.WithoutCancel(ctx))
 	for ctx.Err() == nil {
 		changed := s.gate.Changed() // before the gate is looked at, so that no change is missed
-		again := s.tell(ctx)
-		if again == 0 {
-			again = s.attend(ctx)
-		}
-		s.wait(ctx, changed, again)
+		s.wait(ctx, changed, earlier(s.tell(ctx), s.attend(ctx)))
 	}
+}
+
+// earlier is the shorter of two pauses, of which 0 is none.
+func earlier(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // wait waits for a change of the gate, for news, and if again is not 0 no longer than that.
@@ -85,7 +90,7 @@ func (s *sharedGate) wait(ctx context.Context, changed <-chan struct{}, again ti
 func (s *sharedGate) tell(ctx context.Context) time.Duration {
 	st := s.gate.State()
 	switch {
-	case st.Phase == gateClosed && st.Cause != causeStore && st.Until.After(s.until):
+	case st.Phase == gateClosed && !ownTrouble(st.Cause) && st.Until.After(s.until):
 		if !s.write(ctx, notice{Cause: st.Cause, For: time.Until(st.Until), Pauses: st.Pauses}) {
 			return gateTry
 		}
@@ -110,12 +115,15 @@ func (s *sharedGate) attend(ctx context.Context) time.Duration {
 	switch {
 	case st.Phase != gateClosed || time.Now().Before(st.Until):
 		return 0
-	case st.Cause == causeStore: // this worker's own trouble, which others need not have
+	case ownTrouble(st.Cause):
 		s.gate.Probe()
 		return 0
 	}
 	return s.bid(ctx)
 }
+
+// ownTrouble reports a cause that is this worker's alone: others need not have it, and are not told.
+func ownTrouble(cause string) bool { return cause == causeStore || cause == engine.CauseNoCredential }
 
 // bid tries to take the probe.
 func (s *sharedGate) bid(ctx context.Context) time.Duration {

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"emend/capacity"
+	"emend/engine"
 )
 
 var (
@@ -243,21 +244,32 @@ func TestWorkersWithoutTheBucketProbeAlone(t *testing.T) {
 	})
 }
 
-// TestStoreTroubleIsNotShared: a worker that cannot store results has no trouble with the backend.
-func TestStoreTroubleIsNotShared(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		f := newFleet(t, 2)
-		defer f.end()
-		f.workers[0].gate.Close(causeStore, time.Now().Add(10*time.Second))
-		f.expect("one is stuck", "1 open 1 closed ")
-		time.Sleep(10 * time.Second)
-		f.expect("its time is over", "1 open 1 probing ")
-		f.workers[0].gate.Close(causeStore, time.Now().Add(10*time.Second))
-		f.workers[1].gate.Report(noAccount)
-		f.rest()
-		time.Sleep(10 * time.Second)
-		if s := f.workers[0].gate.State(); s.Phase != capacity.Closed || s.Cause != "401" {
-			t.Errorf("stuck, and then its backend is refused: %+v", s)
-		}
-	})
+// TestOwnTroubleIsNotShared: a worker that cannot store results, or cannot read its key, has no trouble that others have too. It
+// probes by itself, and word that the backend is open elsewhere opens nothing here.
+func TestOwnTroubleIsNotShared(t *testing.T) {
+	for _, cause := range []string{causeStore, engine.CauseNoCredential} {
+		bubble(t, func(t *testing.T) {
+			f := newFleet(t, 2)
+			defer f.end()
+			f.workers[0].gate.Close(cause, time.Now().Add(10*time.Second))
+			f.expect("one has trouble", "1 open 1 closed ")
+			f.workers[1].gate.Report(capacity.Outcome{Kind: capacity.Unavailable, RetryAfter: time.Second, Cause: "503"})
+			f.expect("the other too", "2 closed ")
+			time.Sleep(time.Second)
+			f.workers[1].gate.Report(answered)
+			f.expect("the other's is over", "1 slow 1 closed ")
+			time.Sleep(9 * time.Second)
+			f.expect("its time is over", "1 slow 1 probing ")
+			f.workers[0].gate.Close(cause, time.Now().Add(10*time.Second))
+			f.workers[1].gate.Report(noAccount)
+			if s := f.workers[0].gate.State(); s.Phase != capacity.Closed {
+				t.Errorf("%+v", s)
+			}
+			f.rest()
+			time.Sleep(10 * time.Second)
+			if s := f.workers[0].gate.State(); s.Phase != capacity.Closed || s.Cause != "401" {
+				t.Errorf("%s, and then its backend is refused: %+v", cause, s)
+			}
+		})
+	}
 }

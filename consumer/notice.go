@@ -66,7 +66,7 @@ func (s *sharedGate) hear(n notice) {
 	case n.Open && st.Phase == gateClosed && st.Until.After(s.until):
 	case n.Open:
 		s.shut, s.until = false, time.Time{}
-		if st.Cause != causeStore {
+		if !ownTrouble(st.Cause) {
 			s.gate.Reopen()
 		}
 	case until.After(now):

@@ -167,7 +167,10 @@ func TestStatusesOfARealServer(t *testing.T) {
 		t.Errorf("queue %s", q.name)
 	}
 	ps.waits(t, "team-a")
-	p.must(p.nc.Flush())
+	eventually(t, "the server has the pull", func() bool {
+		c, err := p.js.Consumer(p.Context(), p.names.RunsStream(), p.names.Durable("mock", "team-a"))
+		return err == nil && c.CachedInfo().NumWaiting == 1
+	})
 	p.must(p.js.DeleteConsumer(p.Context(), p.names.RunsStream(), p.names.Durable("mock", "team-a")))
 	if _, gone := ps.received(receive(t, "word of the deletion", in)); !gone {
 		t.Error("the deletion is not told")

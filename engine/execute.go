@@ -141,15 +141,18 @@ func troubleKind(f *run.Failure) capacity.OutcomeKind {
 	return capacity.Unavailable
 }
 
-// Cause is a failure in a few words without content: "429 rate_limit_exceeded", "no_credential" (it could not be read),
-// "unreachable" (no connection), or the category.
+// CauseNoCredential is the Cause of a process that cannot read the credential: its own trouble, which others need not have.
+const CauseNoCredential = "no_credential"
+
+// Cause is a failure in a few words without content: "429 rate_limit_exceeded", CauseNoCredential, "unreachable" (no
+// connection), or the category.
 func Cause(f *run.Failure) string {
 	s := f.Category
 	switch {
 	case f.Status != 0:
 		s = fmt.Sprint(f.Status)
 	case f.NotSent && f.Account:
-		s = "no_credential"
+		s = CauseNoCredential
 	case f.NotSent:
 		s = "unreachable"
 	}
