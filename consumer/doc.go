@@ -6,5 +6,6 @@
 // compare-and-set; what a worker had in hand when it died is delivered again.
 //
 // Goroutines of a Worker: one per pool that owns its places and pulls (pool.go), one per run under way (delivery.go),
-// one for cancel notices, and those of the connection. Run returns after all of them.
+// one per backend that shares its gate (gates.go), one that hears the other workers' (notice.go), one that looks for overdue
+// reviews, one for heartbeats, one for cancel notices, and those of the connection. Run returns after all of them.
 package consumer

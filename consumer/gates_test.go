@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -82,13 +83,13 @@ func (f *fleet) phases() string {
 	for _, m := range f.workers {
 		n[m.gate.State().Phase]++
 	}
-	out := ""
+	var out strings.Builder
 	for p := capacity.Open; p <= capacity.Probing; p++ {
 		if n[p] > 0 {
-			out += fmt.Sprintf("%d %s ", n[p], p)
+			out.WriteString(fmt.Sprintf("%d %s ", n[p], p))
 		}
 	}
-	return out
+	return out.String()
 }
 
 func (f *fleet) expect(when, want string) {

@@ -103,6 +103,31 @@ func TestDocsWayOfARunIsInTheCode(t *testing.T) {
 	}
 }
 
+// promised is the name of a test that shows a promise.
+var promised = regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
+
+func TestDocsGuaranteesNameTestsThatAreThere(t *testing.T) {
+	var code strings.Builder
+	for _, pattern := range []string{"*_test.go", "../consumer/*_test.go", "../engine/*_test.go", "../cmd/emend/*_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			code.WriteString(read(t, file))
+		}
+	}
+	names := promised.FindAllStringSubmatch(read(t, "../docs/guarantees.md"), -1)
+	if len(names) < 20 {
+		t.Errorf("guarantees.md names %d tests", len(names))
+	}
+	for _, m := range names {
+		if !strings.Contains(code.String(), "\nfunc "+m[1]+"(t *testing.T) {") {
+			t.Errorf("guarantees.md names %s, which is no test", m[1])
+		}
+	}
+}
+
 // direct is a direct requirement of a go.mod or a tool line.
 var direct = regexp.MustCompile(`(?m)^(?:\t|require |tool )([a-z0-9.-]+\.[a-z]+/\S+)[^/\n]*$`)
 
