@@ -152,7 +152,7 @@ func warnings(p *run.Plan, s run.State) []string {
 		out = append(out, "the rejected answer could not be corrected: "+s.Impossible)
 	}
 	if s.Sink == run.SinkNone {
-		out = append(out, "the answer stayed invalid and was not escalated: nobody is set up to look at it (escalation.sink in emend.yaml)")
+		out = append(out, "the answer stayed invalid and was not escalated: that takes a worker, and escalation.sink in its emend.yaml")
 	}
 	return out
 }

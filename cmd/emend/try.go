@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"emend/engine"
 	"emend/engine/event"
 	"emend/engine/provider/dialects"
+	state "emend/engine/run"
 	"emend/prompts"
 	"emend/schemas"
 )
@@ -33,6 +35,11 @@ func (a *app) try() *cobra.Command {
 			"GEMINI_API_KEY (--key-env names another variable, --url another server that speaks the dialect).",
 		Example: "  emend try extract-invoice document=@sample.txt\n  OPENAI_API_KEY=... emend try --model openai/gpt-4o-mini --mode json 'List three colours as JSON'",
 		Args:    cobra.MinimumNArgs(1), RunE: func(c *cobra.Command, args []string) error {
+			for _, name := range []string{"mode", "schema", "repairs", "url", "key-env"} {
+				if o.model == "" && c.Flags().Changed(name) {
+					return fmt.Errorf("--%s goes with --model DIALECT/NAME; without it PROMPT is one of the folder, which says so itself", name)
+				}
+			}
 			o.keyGiven = c.Flags().Changed("key-env")
 			return a.tryOut(c.Context(), o, args)
 		}}
@@ -58,19 +65,47 @@ func (a *app) tryOut(ctx context.Context, o tryOptions, args []string) error {
 	}
 	defer eng.Close()
 	req.ID = "try"
-	if !a.json {
-		req.Observer = event.Func(func(_ context.Context, e event.Event) { a.printEvent(named(event.Wire(e))) })
-	}
-	r, err := eng.Run(ctx, req)
+	p, err := eng.Prepare(ctx, req)
 	if err != nil {
 		return tryError(err)
 	}
-	return a.printTry(r)
+	x := engine.Execution{Plan: p.Plan(), State: p.Plan().Start()}
+	if !a.json {
+		sink := snap.Config().Escalation.Sink
+		x.Observer = event.Func(func(_ context.Context, e event.Event) { a.tryEvent(event.Wire(e), sink) })
+	}
+	began := time.Now()
+	res, err := eng.Execute(ctx, x)
+	if err != nil {
+		return failed(err)
+	}
+	r := engine.WireResult(x.Plan, res)
+	r.TimingMS.Total = time.Since(began).Milliseconds()
+	return a.printTry(&r)
 }
 
-func named(e schemas.Event) schemas.Event {
+// printTry prints a result; the error of a failed run goes to standard error, behind what judges said.
+func (a *app) printTry(r *schemas.Result) error {
+	if r.Error == nil || a.json {
+		return a.printResult(r)
+	}
+	a.printGoverned(r)
+	code := exitFailed
+	if exit, ok := errors.AsType[*exitError](exitOf(r)); ok {
+		code = exit.code
+	}
+	return &exitError{code: code, err: fmt.Errorf("%s: %s", r.Error.Category, r.Error.Message)}
+}
+
+// tryEvent prints an event; where the definitions send what stays invalid to people, it says why nobody is asked here.
+func (a *app) tryEvent(e schemas.Event, sink string) {
 	e.RunID = ""
-	return e
+	if e.Kind == schemas.EventEscalated && e.Outcome == state.SinkNone && sink != state.SinkNone {
+		fmt.Fprintf(a.out, "%s %-24s %s\n", a.colour(dim, e.At.Local().Format("15:04:05.000")), "",
+			a.colour(yellow, "stayed invalid; try has no NATS, so nobody is asked: a worker sends it to "+sink+" (escalation in emend.yaml)"))
+		return
+	}
+	a.printEvent(e)
 }
 
 // request makes the run: of a folder's prompt, or of a message alone.
@@ -144,18 +179,4 @@ func tryError(err error) error {
 		return err
 	}
 	return failed(err)
-}
-
-func (a *app) printTry(r *engine.RunResult) error {
-	out := schemas.Result{ID: r.ID, Status: r.Status, Output: r.Output, Validation: &r.Validation, Usage: r.Usage, Counts: r.Counts,
-		Source: r.Source, Attempts: r.Attempts, Warnings: r.Warnings}
-	for _, c := range r.Attempts {
-		out.TimingMS.Model += c.DurationMS
-		out.TimingMS.Waiting += c.WaitMS
-	}
-	out.TimingMS.Total = r.Duration.Milliseconds()
-	if r.Output == nil {
-		out.OutputText = &r.RawOutput
-	}
-	return a.printResult(&out)
 }
