@@ -248,7 +248,16 @@ func (c *Client) request(ctx context.Context, subject string, v any) ([]byte, er
 		return nil, fmt.Errorf("request %s: %w", subject, err)
 	}
 	if e := m.Header.Get(subjects.HeaderServiceError); e != "" {
-		return nil, fmt.Errorf("%s: %s", subject, e)
+		return nil, &ServiceError{Subject: subject, Category: m.Header.Get(subjects.HeaderServiceErrorCode), Message: e}
 	}
 	return m.Data, nil
 }
+
+// ServiceError is what a worker answers a request with that it refuses.
+type ServiceError struct {
+	// Subject is the service's, Category one of package schemas, Message the worker's words.
+	Subject, Category, Message string
+}
+
+// Error is subject and message.
+func (e *ServiceError) Error() string { return e.Subject + ": " + e.Message }

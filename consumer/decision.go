@@ -22,8 +22,12 @@ import (
 var (
 	// ErrNoReview: the run does not wait for a person. The error says how it ended, if it did.
 	ErrNoReview = errors.New("the run does not wait for a person")
-	// ErrDecided: somebody else decided first, or the entry is not the one that was seen.
+	// ErrDecided: somebody else decided first.
 	ErrDecided = errors.New("the run was decided by somebody else")
+	// ErrChanged: the entry is not the one that was seen.
+	ErrChanged = errors.New("the entry has changed since you saw it")
+	// ErrEdit: the edit breaks the contract; nothing has changed.
+	ErrEdit = errors.New("the edit breaks the contract")
 	// ErrDecision: the decision itself is wrong; nothing has changed.
 	ErrDecision = errors.New("invalid decision")
 )
@@ -69,7 +73,7 @@ func (w *Worker) Decide(ctx context.Context, k Key, d schemas.Decision) (*schema
 		return nil, w.notInReview(ctx, k)
 	}
 	if d.Seq != 0 && d.Seq != rec.seq {
-		return nil, fmt.Errorf("%w: the entry that was seen (%d) is not the one that waits now (%d); look again", ErrDecided, d.Seq, rec.seq)
+		return nil, fmt.Errorf("%w: it was %d and is %d now; look again", ErrChanged, d.Seq, rec.seq)
 	}
 	h := w.reviewer(k, rec)
 	decided, err := h.decided(ctx, rec, d)
@@ -157,7 +161,7 @@ func (h *handler) decided(ctx context.Context, rec *review, d schemas.Decision) 
 	}
 	v := p.Contract.Judge([]byte(out.Text))
 	if !v.Valid() {
-		return out, fmt.Errorf("%w: the edit breaks the contract: %s", ErrDecision, faults(v))
+		return out, fmt.Errorf("%w: %s", ErrEdit, faults(v))
 	}
 	out.Verdict, h.plan = v, p
 	return out, nil

@@ -226,7 +226,9 @@ func decisionCategory(err error) string {
 	switch {
 	case errors.Is(err, ErrDecision), errors.Is(err, ErrNoReview):
 		return schemas.CategoryInvalidRequest
-	case errors.Is(err, ErrDecided):
+	case errors.Is(err, ErrEdit):
+		return schemas.CategoryOutputInvalid
+	case errors.Is(err, ErrDecided), errors.Is(err, ErrChanged):
 		return schemas.CategoryIDConflict
 	}
 	return schemas.CategoryCapacity

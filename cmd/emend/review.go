@@ -132,6 +132,9 @@ func (a *app) decide(ctx context.Context, f *decideFlags, d schemas.Decision) er
 	}
 	return f.with(ctx, "review", askWithin, func(ctx context.Context, client *consumer.Client) error {
 		r, err := client.Decide(ctx, f.queue, d)
+		if refused, ok := errors.AsType[*consumer.ServiceError](err); ok && refused.Category == schemas.CategoryOutputInvalid {
+			return &exitError{code: exitInvalid, err: err}
+		}
 		if err != nil {
 			return failed(err)
 		}
@@ -156,6 +159,9 @@ func (a *app) reviewEdit() *cobra.Command {
 	var text bool
 	c := f.add(&cobra.Command{Use: "edit ID", Short: "Give the answer yourself; it is judged under the same contract", Args: runID,
 		RunE: func(c *cobra.Command, args []string) error {
+			if file == "-" && a.typed {
+				fmt.Fprintln(a.err, "reading the answer from standard input until end of file (Ctrl-D); -f FILE reads a file")
+			}
 			raw, err := a.readFile(file)
 			if err != nil {
 				return err

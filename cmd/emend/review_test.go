@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"regexp"
@@ -68,11 +69,20 @@ func edits(t *testing.T, dir, url string) {
 		t.Errorf("no JSON: %+v", r)
 	}
 	bad := `{"verdict": "fail", "confidence": 0.9, "reasoning": "This breaks the rule between the fields."}`
-	if r := edit(bad); r.code != exitFailed || !strings.Contains(r.err, "the edit breaks the contract: Failed verdict should have confidence <= 0.5") {
+	if r := edit(bad); r.code != exitInvalid || !strings.Contains(r.err, "the edit breaks the contract: Failed verdict should have confidence <= 0.5") {
 		t.Errorf("a bad edit: %+v", r)
 	}
 	if r := edit("some text", "--text"); r.code != exitFailed || !strings.Contains(r.err, "edit with output") {
 		t.Errorf("text for JSON: %+v", r)
+	}
+	if r := emend(t, "", "review", "approve", "three", "--by", "ada", "--seq", "999", "--dir", dir, "--nats", url); r.code != exitFailed ||
+		!strings.Contains(r.err, "the entry has changed since you saw it: it was 999") || strings.Contains(r.err, "somebody else") {
+		t.Errorf("another entry: %+v", r)
+	}
+	var out, said bytes.Buffer
+	if code := run(t.Context(), []string{"review", "edit", "three", "--by", "ada"}, streams{in: strings.NewReader("no json"), out: &out, err: &said, typed: true}); code != exitUsage ||
+		!strings.HasPrefix(said.String(), "reading the answer from standard input") {
+		t.Errorf("on a terminal: %d %s", code, said.String())
 	}
 	good := write(t, filepath.Join(t.TempDir(), "mine.json"), strings.Replace(bad, "0.9", "0.4", 1))
 	if r := edit("", "-f", good); r.code != exitOK || !strings.Contains(r.out, "three succeeded: edit by ada") {

@@ -19,10 +19,12 @@ type streams struct {
 	out, err io.Writer
 	// tty says that out is a terminal: colours and live progress are for terminals only.
 	tty bool
+	// typed says that in is a terminal, where somebody must type.
+	typed bool
 }
 
 func stdio() streams {
-	return streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, tty: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == ""}
+	return streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, typed: term.IsTerminal(int(os.Stdin.Fd())), tty: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == ""}
 }
 
 // app is what all commands share.
