@@ -52,3 +52,12 @@ func TestRunThatOutlastsItsTimeout(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// Who looks for a run that was refused is told where it is.
+func TestGetOfNothingNamesTheDeadLetters(t *testing.T) {
+	a := &app{streams: streams{out: &bytes.Buffer{}}}
+	err := a.printProgress(&schemas.Progress{ID: "one", Queue: "q", State: schemas.StateNotFound})
+	if err == nil || !strings.Contains(err.Error(), "emend dead ls --queue q") {
+		t.Errorf("%v", err)
+	}
+}
