@@ -209,5 +209,8 @@ func closedFor(gate capacity.GateState, now time.Time) (time.Duration, string) {
 	if gate.Phase != capacity.Closed {
 		return 0, ""
 	}
+	if ownTrouble(gate.Cause) {
+		return troubleDelay, gate.Cause // another worker's gate is open meanwhile, perhaps
+	}
 	return max(gate.Until.Sub(now), time.Second), gate.Cause
 }

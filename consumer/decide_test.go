@@ -76,6 +76,7 @@ func fitsNot() run.State {
 var (
 	open   = capacity.GateState{}
 	closed = capacity.GateState{Phase: capacity.Closed, Cause: "429 slow_down", Until: now.Add(9 * time.Second)}
+	own    = capacity.GateState{Phase: capacity.Closed, Cause: "no_credential", Until: now.Add(9 * time.Second)}
 )
 
 // settledStatus lists every status, and whether a new publish of the same content runs again.
@@ -262,6 +263,7 @@ func TestDecideRuns(t *testing.T) {
 	checkDecisions(t, []decision{
 		{"nothing is known", delivered(), Whereabouts{}, open, Execute{}},
 		{"gate closed", delivered(), Whereabouts{}, closed, HandBack{Delay: 9 * time.Second, Cause: "429 slow_down"}},
+		{"gate closed by this worker's own trouble", delivered(), Whereabouts{}, own, HandBack{Delay: troubleDelay, Cause: "no_credential"}},
 		{"gate closed, state kept", delivered(), kept(fits()), closed, HandBack{Delay: 9 * time.Second, Cause: "429 slow_down"}},
 		{"gate about to probe", delivered(), Whereabouts{}, late, HandBack{Delay: time.Second, Cause: "429 slow_down"}},
 		{"gate slow", delivered(), Whereabouts{}, capacity.GateState{Phase: capacity.Slow, Limit: 1}, Execute{}},
