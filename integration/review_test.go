@@ -132,7 +132,7 @@ func TestWrongDecisions(t *testing.T) {
 		"an edit needs output":          {ID: "w", Decision: schemas.DecisionEdit, By: "ada"},
 		"the edit breaks the contract":  {ID: "w", Decision: schemas.DecisionEdit, By: "ada", Output: json.RawMessage(`{"score":"two"}`)},
 		"edit with output":              {ID: "w", Decision: schemas.DecisionEdit, By: "ada", OutputText: new(string)},
-		"is not the one that waits now": {ID: "w", Decision: schemas.DecisionApprove, By: "ada", Seq: seq + 1},
+		"has changed since you saw it":   {ID: "w", Decision: schemas.DecisionApprove, By: "ada", Seq: seq + 1},
 		"has no result either":          {ID: "nobody", Decision: schemas.DecisionApprove, By: "ada"},
 		"note has 2049 bytes":           {ID: "w", Decision: schemas.DecisionApprove, By: "ada", Note: strings.Repeat("n", 2049)},
 	} {
