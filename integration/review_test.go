@@ -126,15 +126,15 @@ func TestWrongDecisions(t *testing.T) {
 	s.waits("w")
 	seq := s.list()[0].Seq
 	for want, d := range map[string]schemas.Decision{
-		"decision must be approve":      {ID: "w", Decision: "perhaps", By: "ada"},
-		"by must name":                  {ID: "w", Decision: schemas.DecisionApprove},
-		"an output belongs to an edit":  {ID: "w", Decision: schemas.DecisionApprove, By: "ada", Output: json.RawMessage("1")},
-		"an edit needs output":          {ID: "w", Decision: schemas.DecisionEdit, By: "ada"},
-		"the edit breaks the contract":  {ID: "w", Decision: schemas.DecisionEdit, By: "ada", Output: json.RawMessage(`{"score":"two"}`)},
-		"edit with output":              {ID: "w", Decision: schemas.DecisionEdit, By: "ada", OutputText: new(string)},
-		"has changed since you saw it":   {ID: "w", Decision: schemas.DecisionApprove, By: "ada", Seq: seq + 1},
-		"has no result either":          {ID: "nobody", Decision: schemas.DecisionApprove, By: "ada"},
-		"note has 2049 bytes":           {ID: "w", Decision: schemas.DecisionApprove, By: "ada", Note: strings.Repeat("n", 2049)},
+		"decision must be approve":     {ID: "w", Decision: "perhaps", By: "ada"},
+		"by must name":                 {ID: "w", Decision: schemas.DecisionApprove},
+		"an output belongs to an edit": {ID: "w", Decision: schemas.DecisionApprove, By: "ada", Output: json.RawMessage("1")},
+		"an edit needs output":         {ID: "w", Decision: schemas.DecisionEdit, By: "ada"},
+		"the edit breaks the contract": {ID: "w", Decision: schemas.DecisionEdit, By: "ada", Output: json.RawMessage(`{"score":"two"}`)},
+		"edit with output":             {ID: "w", Decision: schemas.DecisionEdit, By: "ada", OutputText: new(string)},
+		"has changed since you saw it": {ID: "w", Decision: schemas.DecisionApprove, By: "ada", Seq: seq + 1},
+		"has no result either":         {ID: "nobody", Decision: schemas.DecisionApprove, By: "ada"},
+		"note has 2049 bytes":          {ID: "w", Decision: schemas.DecisionApprove, By: "ada", Note: strings.Repeat("n", 2049)},
 	} {
 		if _, err := s.decision(d); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", d, err, want)
