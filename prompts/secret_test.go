@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,7 +55,7 @@ func TestEndpoint(t *testing.T) {
 	b, _ := s.Backend("router")
 	e, err := b.Endpoint()
 	if err != nil || e.URL != "https://openrouter.ai/api/v1" || e.Header.Get("X-Tenant") != "a" || e.Header.Get("HTTP-Referer") != "https://example.com" ||
-		e.Key == nil || e.KeyHeader != "X-Api-Key" || e.MaxBody != 32<<20 || e.Timeout.Seconds() != 120 || e.Dialect == nil || e.Backend != "router" {
+		e.Key == nil || e.KeyHeader != "X-Api-Key" || !slices.Equal(e.Secrets, []string{"a"}) || e.MaxBody != 32<<20 || e.Timeout.Seconds() != 120 || e.Dialect == nil || e.Backend != "router" {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if _, err := e.Key(t.Context()); err == nil || !strings.Contains(err.Error(), "/run/secrets/openrouter") {

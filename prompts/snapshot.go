@@ -137,6 +137,9 @@ func (b Backend) Endpoint() (*provider.Endpoint, error) {
 			return nil, fmt.Errorf("headers.%s: %w", name, err)
 		}
 		e.Header.Set(name, text)
+		if !v.Secret.IsZero() {
+			e.Secrets = append(e.Secrets, text)
+		}
 	}
 	if entry.Transport != nil {
 		e.Transport, err = entry.Transport(b.Options)

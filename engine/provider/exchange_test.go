@@ -164,6 +164,15 @@ func TestATimeoutBeforeTheConnectionIsNotSent(t *testing.T) {
 	}
 }
 
+// A secret header is as secret as the key, also when the credential is echoed without its scheme.
+func TestSecretHeadersAreScrubbed(t *testing.T) {
+	k := &call{ep: &Endpoint{Secrets: []string{"Bearer planted-token", "planted-tenant", "short"}}, key: "planted-key"}
+	err := k.scrub(&Error{Code: "planted-token", Detail: "Bearer planted-token of planted-tenant", Reason: "planted-key, not planted-token: too short"})
+	if pe, _ := AsError(err); pe.Code != "" || pe.Detail != "[key] of [key]" || pe.Reason != "[key], not [key]: too short" {
+		t.Errorf("got %+v", pe)
+	}
+}
+
 func TestTheKeyIsScrubbed(t *testing.T) {
 	const key = "planted-key"
 	body := `{"error":{"code":"planted-key","message":"wrong key planted-key!","param":"planted-key"}}`

@@ -115,7 +115,7 @@ func (k *call) annotate(err error, r *Reply, now time.Time) *Error {
 	return pe
 }
 
-// scrub takes the key out of what a provider may have echoed.
+// scrub takes the key and the secrets of headers out of what a provider may have echoed.
 func (k *call) scrub(err error) error {
 	pe, ok := err.(*Error)
 	if !ok {
@@ -133,8 +133,19 @@ func (k *call) scrub(err error) error {
 const placeholder = 7
 
 func (k *call) clean(text string) string {
-	if len(k.key) <= placeholder {
+	text = without(text, k.key)
+	for _, secret := range k.ep.Secrets {
+		text = without(text, secret)
+		if _, token, ok := strings.Cut(secret, " "); ok { // a scheme and its credential, which may be echoed alone
+			text = without(text, token)
+		}
+	}
+	return text
+}
+
+func without(text, secret string) string {
+	if len(secret) <= placeholder {
 		return text
 	}
-	return strings.ReplaceAll(text, k.key, "[key]")
+	return strings.ReplaceAll(text, secret, "[key]")
 }

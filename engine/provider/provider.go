@@ -108,6 +108,8 @@ type Endpoint struct {
 	KeyHeader string
 	// Header is sent with every request, after the dialect's own.
 	Header http.Header
+	// Secrets are values in Header that no error may show if a reply echoes them, as it must not show the key.
+	Secrets []string
 	// Timeout bounds one call from dial to the last byte of the body; 0 means none.
 	Timeout time.Duration
 	// MaxBody bounds a reply; 0 means 16 MiB.
