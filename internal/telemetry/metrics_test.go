@@ -15,12 +15,10 @@ import (
 	"emend/schemas"
 )
 
-func ms(n int64) *int64 { return &n }
-
 // every kind of event, filled; TestEveryKindIsCountedOrIgnoredOnPurpose keeps the list whole.
 var every = []schemas.Event{
 	{Kind: schemas.EventStarted}, {Kind: schemas.EventAttemptStarted},
-	{Kind: schemas.EventAttempt, Backend: "b", GenerationKind: "initial", Outcome: "completed", DurationMS: ms(20), WaitMS: ms(0), Usage: &schemas.Tokens{Input: ms(7), Output: ms(3)}},
+	{Kind: schemas.EventAttempt, Backend: "b", GenerationKind: "initial", Outcome: "completed", DurationMS: new(int64(20)), WaitMS: new(int64(0)), Usage: &schemas.Tokens{Input: new(int64(7)), Output: new(int64(3))}},
 	{Kind: schemas.EventAttempt, Backend: "b", GenerationKind: "initial", Outcome: "provider_status", Status: 429, Validator: "j@1"},
 	{Kind: schemas.EventRetry, Backend: "b", Cause: "provider_status", Status: 429},
 	{Kind: schemas.EventValidation, Prompt: "p@1", Findings: []schemas.EventFinding{{Pointer: "/secret", Keyword: "type"}}},
