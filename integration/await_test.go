@@ -95,10 +95,10 @@ func (s *site) stored(stream, subject string) jetstream.Msg {
 // reader returns a function that awaits the stream's messages on a subject one by one.
 func (s *site) reader(stream, subject string) func() jetstream.Msg {
 	s.Helper()
-	ctx, cancel := s.within()
-	defer cancel()
-	c, err := s.js.CreateConsumer(ctx, stream, jetstream.ConsumerConfig{FilterSubject: subject, AckPolicy: jetstream.AckNonePolicy,
-		InactiveThreshold: time.Minute})
+	c, err := s.consumer(stream, subject)
+	for end := time.Now().Add(patience); errors.Is(err, context.DeadlineExceeded) && time.Now().Before(end); {
+		c, err = s.consumer(stream, subject) // a question that was asked while the server restarts is never answered
+	}
 	s.must(err)
 	return func() jetstream.Msg {
 		s.Helper()
@@ -108,6 +108,13 @@ func (s *site) reader(stream, subject string) func() jetstream.Msg {
 		}
 		return m
 	}
+}
+
+func (s *site) consumer(stream, subject string) (jetstream.Consumer, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience/6)
+	defer cancel()
+	return s.js.CreateConsumer(ctx, stream, jetstream.ConsumerConfig{FilterSubject: subject, AckPolicy: jetstream.AckNonePolicy,
+		InactiveThreshold: time.Minute})
 }
 
 // result awaits the stored result of a run of queue default.
