@@ -26,9 +26,9 @@ type Gate struct {
 	// waiting holds exactly the waiters that were neither granted nor refused, longest waiting first. It is empty
 	// whenever a permit is free and nothing forbids a call.
 	waiting list.List
-	// changed is made when somebody asks for it, and closed and forgotten at the next change.
-	changed chan struct{}
-	trouble trouble
+	// changed and turned are made when somebody asks for them, and closed and forgotten at the next change.
+	changed, turned chan struct{}
+	trouble         trouble
 	// reopen tells watchers that the closed time is over.
 	reopen  *time.Timer
 	reports Reports
@@ -110,16 +110,35 @@ func (s *Slot) leave() {
 func (g *Gate) Changed() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.changed == nil {
-		g.changed = make(chan struct{})
-	}
-	return g.changed
+	return asked(&g.changed)
 }
 
-// notify wakes the watchers. The caller holds mu.
-func (g *Gate) notify() {
-	if g.changed != nil {
-		close(g.changed)
-		g.changed = nil
+// Turned returns a channel that is closed when next the state of the gate changes, or a closed time is over: Changed without
+// the runs that come and go.
+func (g *Gate) Turned() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return asked(&g.turned)
+}
+
+func asked(c *chan struct{}) <-chan struct{} {
+	if *c == nil {
+		*c = make(chan struct{})
+	}
+	return *c
+}
+
+// notify wakes those who watch Changed, turn those who watch Turned too. The caller holds mu.
+func (g *Gate) notify() { tell(&g.changed) }
+
+func (g *Gate) turn() {
+	tell(&g.changed)
+	tell(&g.turned)
+}
+
+func tell(c *chan struct{}) {
+	if *c != nil {
+		close(*c)
+		*c = nil
 	}
 }

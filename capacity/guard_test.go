@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// notified reports whether a channel of Changed is closed by now.
+// notified reports whether a channel of Turned is closed by now.
 func notified(c <-chan struct{}) bool {
 	synctest.Wait()
 	select {
@@ -25,7 +25,7 @@ func TestGuardedGateWaitsForLeave(t *testing.T) {
 		g := gate(t, Limits{Permits: 2, Trouble: true})
 		g.Guard(true)
 		g.Report(refused)
-		over := g.Changed()
+		over := g.Turned()
 		g.Probe()
 		g.Guard(true) // takes back a leave that was not used
 		time.Sleep(29 * time.Second)
@@ -110,6 +110,39 @@ func TestFollow(t *testing.T) {
 		g.Follow(GateState{Phase: Closed, Cause: "503", Until: time.Now().Add(-time.Second), Pauses: 9})
 		if show(g) != "slow 1" {
 			t.Errorf("closed by what is over: %s", show(g))
+		}
+	})
+}
+
+// TestTurnedTellsOfStatesOnly: runs that come and go are no turn; each state is one, and so is the end of a closed time.
+func TestTurnedTellsOfStatesOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gate(t, Limits{Permits: 2, Trouble: true})
+		turned := g.Turned()
+		s, err := g.Admit(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		release, err := s.Permit(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+		s.Report(ok)
+		s.Release()
+		if notified(turned) {
+			t.Error("told of a run")
+		}
+		for _, o := range []Outcome{down, ok, down, refused} {
+			turned := g.Turned()
+			if g.Report(o); !notified(turned) {
+				t.Errorf("%s: not told", show(g))
+			}
+		}
+		turned = g.Turned()
+		time.Sleep(30 * time.Second)
+		if !notified(turned) || g.State().Phase != Probing {
+			t.Errorf("not told of its end: %s", show(g))
 		}
 	})
 }

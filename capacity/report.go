@@ -113,7 +113,7 @@ func (g *Gate) Close(cause string, until time.Time) {
 }
 
 // Guard, when on, keeps the gate closed beyond its time until Probe is called: several processes agree on who sends the
-// probe. Whoever guards a gate waits on Changed for the end of its closed time.
+// probe. Whoever guards a gate waits on Turned for the end of its closed time.
 func (g *Gate) Guard(on bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -160,7 +160,7 @@ func (g *Gate) change(f func()) {
 	if after == before {
 		return
 	}
-	g.notify()
+	g.turn()
 	if g.reopen != nil {
 		g.reopen.Stop()
 		g.reopen = nil
@@ -173,5 +173,5 @@ func (g *Gate) change(f func()) {
 func (g *Gate) due() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.notify()
+	g.turn()
 }

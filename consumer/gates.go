@@ -56,8 +56,8 @@ func (s *sharedGate) run(ctx context.Context) {
 	defer s.gate.Guard(false)
 	defer s.letGo(context.WithoutCancel(ctx))
 	for ctx.Err() == nil {
-		changed := s.gate.Changed() // before the gate is looked at, so that no change is missed
-		s.wait(ctx, changed, earlier(s.tell(ctx), s.attend(ctx)))
+		turned := s.gate.Turned() // before the gate is looked at, so that no change is missed
+		s.wait(ctx, turned, earlier(s.tell(ctx), s.attend(ctx)))
 	}
 }
 
@@ -70,7 +70,7 @@ func earlier(a, b time.Duration) time.Duration {
 }
 
 // wait waits for a change of the gate, for news, and if again is not 0 no longer than that.
-func (s *sharedGate) wait(ctx context.Context, changed <-chan struct{}, again time.Duration) {
+func (s *sharedGate) wait(ctx context.Context, turned <-chan struct{}, again time.Duration) {
 	var due <-chan time.Time
 	if again > 0 {
 		t := time.NewTimer(again)
@@ -79,7 +79,7 @@ func (s *sharedGate) wait(ctx context.Context, changed <-chan struct{}, again ti
 	}
 	select {
 	case <-ctx.Done():
-	case <-changed:
+	case <-turned:
 	case <-due:
 	case n := <-s.news:
 		s.hear(n)
