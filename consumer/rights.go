@@ -22,7 +22,7 @@ func RightsOf(cfg prompts.Config) (Rights, error) {
 	r := Rights{Subscribe: []string{n.AllAsks(), n.AllSubmits(), n.Get(), n.Cancel(), n.AllGets(), n.AllCancels(), n.AllReviewQueries(), n.AllDecisions(),
 		n.AllDeadQueries(), n.AllReplays(), n.AllPurges(), n.AllControls()},
 		Store: []string{n.Result(probeName, probeName), n.Event(probeName, probeName, probeName), n.Dead(probeName, probeName),
-			n.Review(probeName, probeName)}}
+			n.Review(probeName, probeName), n.StateSubject(probeName)}}
 	api := n.API(cfg.NATS.Domain)
 	for _, s := range []string{n.RunsStream(), n.ResultsStream(), n.EventsStream(), n.DeadStream(), n.ReviewsStream(), kvStream(n.StateBucket())} {
 		r.Publish = append(r.Publish, api+"STREAM.INFO."+s, api+"STREAM.CREATE."+s)
@@ -33,6 +33,8 @@ func RightsOf(cfg prompts.Config) (Rights, error) {
 	for _, s := range []string{n.RunsStream(), n.ReviewsStream(), n.DeadStream()} {
 		r.Publish = append(r.Publish, api+"STREAM.MSG.DELETE."+s)
 	}
+	state := kvStream(n.StateBucket())
+	r.Publish = append(r.Publish, api+"STREAM.UPDATE."+state, api+"CONSUMER.CREATE."+state+"."+probeName+"."+n.StateSubject(n.AllGateKeys()))
 	for _, b := range cfg.BackendNames() {
 		for _, q := range cfg.QueueNames() {
 			d := n.Durable(b, q)

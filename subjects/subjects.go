@@ -168,6 +168,9 @@ func (n Names) ReviewsStream() string { return n.stream("REVIEWS") }
 // StateBucket holds the saved state of runs.
 func (n Names) StateBucket() string { return strings.ReplaceAll(n.space, "-", "_") + "_state" }
 
+// StateSubject is where a key of the state bucket is stored.
+func (n Names) StateSubject(key string) string { return "$KV." + n.StateBucket() + "." + key }
+
 // CatalogBucket holds numbered catalogs of definitions.
 func (n Names) CatalogBucket() string { return strings.ReplaceAll(n.space, "-", "_") + "_catalog" }
 

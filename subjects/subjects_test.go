@@ -65,6 +65,7 @@ func TestTheTable(t *testing.T) {
 		{n.DeadStream(), "EMEND_DEAD"},
 		{n.ReviewsStream(), "EMEND_REVIEWS"},
 		{n.StateBucket(), "emend_state"},
+		{n.StateSubject("default.1"), "$KV.emend_state.default.1"},
 		{n.CatalogBucket(), "emend_catalog"},
 		{n.ObjectBucket("team-a"), "emend_blob_team-a"},
 		{n.StateKey("default", "1"), "default.1"},
