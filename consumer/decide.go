@@ -205,6 +205,7 @@ func expired(d Delivery, lim Limits, now time.Time) string {
 	return ""
 }
 
+// closedFor is how long a run is handed back for while the gate is closed, and why; 0 if it is not.
 func closedFor(gate capacity.GateState, now time.Time) (time.Duration, string) {
 	if gate.Phase != capacity.Closed {
 		return 0, ""

@@ -336,19 +336,12 @@ func (h *handler) wait(ctx context.Context, res run.Result) {
 		s.PutDowns++
 	}
 	back := HandBack{Delay: troubleDelay, Cause: engine.Cause(f)}
-	if g := h.gateState(); g.Phase == gateClosed {
-		back.Cause = g.Cause
-		if !ownFault(f) {
-			back.Delay = max(time.Until(g.Until), time.Second)
-		}
+	if wait, cause := closedFor(h.gateState(), time.Now()); wait > 0 {
+		back = HandBack{Delay: wait, Cause: cause}
 	}
 	h.sayTrouble(back.Cause, f)
 	h.putDown(ctx, s, back)
 }
-
-// ownFault reports trouble that is this worker's alone: it cannot read the key, which another may have. The run is not kept
-// from that one until this one's gate would probe.
-func ownFault(f *run.Failure) bool { return f != nil && f.NotSent && f.Account }
 
 // answers counts the runs that the backend answered in this process.
 func (h *handler) answers() uint64 {
