@@ -2,10 +2,7 @@ package consumer
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,48 +11,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"emend/internal/devnats"
+	"emend/internal/leak"
 	"emend/prompts"
 	"emend/subjects"
 )
 
 // TestMain fails when a goroutine of Emend survives the tests.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if left := survivors(10 * time.Second); left != "" && code == 0 {
-		fmt.Fprintln(os.Stderr, "goroutines survive:\n"+left)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func survivors(within time.Duration) string {
-	tick, end := time.NewTicker(10*time.Millisecond), time.After(within)
-	defer tick.Stop()
-	for {
-		left := ours()
-		if left == "" {
-			return ""
-		}
-		select {
-		case <-tick.C:
-		case <-end:
-			return left
-		}
-	}
-}
-
-// ours are the stacks, but for the caller's, that run code of Emend.
-func ours() string {
-	buf := make([]byte, 4<<20)
-	stacks := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
-	var out []string
-	for _, stack := range stacks[1:] {
-		if strings.Contains(stack, "emend/") {
-			out = append(out, stack)
-		}
-	}
-	return strings.Join(out, "\n\n")
-}
+func TestMain(m *testing.M) { os.Exit(leak.Main(m, func() {})) }
 
 // place is an embedded server that no socket leads to, with a connection; it works inside a synctest bubble.
 type place struct {

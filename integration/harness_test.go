@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"emend/consumer"
 	"emend/engine"
 	"emend/internal/devnats"
+	"emend/internal/leak"
 	"emend/prompts"
 	"emend/subjects"
 )
@@ -28,43 +28,11 @@ const patience = 30 * time.Second
 
 // TestMain fails when a goroutine of Emend survives the tests, and removes the program that they built.
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if programDir != "" {
-		_ = os.RemoveAll(programDir)
-	}
-	if left := survivors(10 * time.Second); left != "" && code == 0 {
-		fmt.Fprintln(os.Stderr, "goroutines survive:\n"+left)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func survivors(within time.Duration) string {
-	tick, end := time.NewTicker(20*time.Millisecond), time.After(within)
-	defer tick.Stop()
-	for {
-		left := ours()
-		if left == "" {
-			return ""
+	os.Exit(leak.Main(m, func() {
+		if programDir != "" {
+			_ = os.RemoveAll(programDir)
 		}
-		select {
-		case <-tick.C:
-		case <-end:
-			return left
-		}
-	}
-}
-
-// ours are the stacks that run code of the worker or the engine.
-func ours() string {
-	buf := make([]byte, 4<<20)
-	var out []string
-	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if strings.Contains(stack, "emend/consumer") || strings.Contains(stack, "emend/engine") || strings.Contains(stack, "emend/capacity") {
-			out = append(out, stack)
-		}
-	}
-	return strings.Join(out, "\n\n")
+	}))
 }
 
 // site is one NATS server with definitions, a mock backend, and a requester's connection.
