@@ -41,6 +41,8 @@ func forms(n Names) []form {
 		{"gate key", 2, func(p []string) string { return n.GateKey(p[0]) }, func(s string) ([]string, error) { return single(n.ParseGateKey(s)) }},
 		{"probe key", 2, func(p []string) string { return n.ProbeKey(p[0]) }, func(s string) ([]string, error) { return single(n.ParseProbeKey(s)) }},
 		{"durable", 1, func(p []string) string { return n.Durable(p[0], p[1]) }, func(s string) ([]string, error) { return pair(n.ParseDurable(s)) }},
+		{"pipeline", 5, func(p []string) string { return n.Pipeline(p[0], p[1], p[2]) }, func(s string) ([]string, error) { return triple(n.ParsePipeline(s)) }},
+		{"pipeline durable", 1, func(p []string) string { return n.PipelineDurable(p[1]) }, func(s string) ([]string, error) { return single(n.ParsePipelineDurable(s)) }},
 		{"state key", 2, func(p []string) string { return n.StateKey(p[1], p[2]) }, func(s string) ([]string, error) { return pair(n.ParseStateKey(s)) }},
 	}
 }
@@ -50,6 +52,7 @@ var uses = map[string][]int{
 	"run": {0, 1, 2}, "event": {1, 2, 3}, "result": {1, 2}, "dead": {1, 2}, "review": {1, 2}, "control": {1, 2},
 	"reviews": {1}, "decide": {1}, "get of": {1}, "cancel of": {1},
 	"dead letters": {1}, "replay": {1}, "purge": {1}, "gate key": {0}, "probe key": {0},
+	"pipeline": {0, 1, 2}, "pipeline durable": {1},
 	"ask": {0, 1}, "submit": {0, 1}, "durable": {0, 1}, "state key": {1, 2},
 }
 

@@ -13,8 +13,8 @@ import (
 
 // spelled matches a literal that spells a name of this package.
 var spelled = regexp.MustCompile(`EMEND_(RUNS|RESULTS|EVENTS|DEAD|REVIEWS)\b` +
-	`|\b[Ee]mend\.(run|result|event|dead|review|ask|reviews|decide|submit|get|cancel|control|dead-letters|replay|purge)\b` +
-	`|\bemend_(state|catalog|blob)\b|Emend-[A-Z]|Nats-(Expected|Msg)|^.\$JS\.`)
+	`|\b[Ee]mend\.(run|pipeline|result|event|dead|review|ask|reviews|decide|submit|get|cancel|control|dead-letters|replay|purge)\b` +
+	`|\bemend_(state|catalog|blob|reuse)\b|Emend-[A-Z]|Nats-(Expected|Msg)|^.\$JS\.`)
 
 // TestNobodyElseSpellsAName walks the module's code: a name that stands in two places can differ in one.
 func TestNobodyElseSpellsAName(t *testing.T) {
