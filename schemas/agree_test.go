@@ -28,6 +28,7 @@ func pairings() []pairing {
 	return []pairing{
 		{"request", reflect.TypeFor[Request](), RequestSchema(), ""},
 		{"result", reflect.TypeFor[Result](), ResultSchema(), ""},
+		{"pipeline_request", reflect.TypeFor[PipelineRequest](), PipelineSchema(), ""},
 		{"event", reflect.TypeFor[Event](), EventSchema(), ""},
 		{"run_ref", reflect.TypeFor[RunRef](), ServiceSchema(), "run_ref"},
 		{"submitted", reflect.TypeFor[Submitted](), ServiceSchema(), "submitted"},
@@ -227,6 +228,10 @@ func TestWordsAgree(t *testing.T) {
 		{ResultSchema(), "$defs stage properties kind", []string{StageInitial, StageError, StageStructural, StageCorrection}},
 		{ResultSchema(), "$defs validator properties outcome", []string{VoteApproved, VoteRejected, VoteFailed, VoteSkipped}},
 		{ResultSchema(), "$defs validation properties rules", []string{RulesPassed, RulesFailed, RulesSkipped}},
+		{RequestSchema(), "$defs stage properties stage", PipelineStages},
+		{ResultSchema(), "$defs stage_report properties stage", PipelineStages},
+		{ResultSchema(), "$defs stage_report properties decision", []string{StageAdvanced, StageRejected, StageFailed, StageStopped}},
+		{EventSchema(), "properties stage", PipelineStages},
 		{ServiceSchema(), "$defs cancel_reply properties status", append(statuses, CancelNotFound)},
 	} {
 		var n node
@@ -243,7 +248,7 @@ func TestWordsAgree(t *testing.T) {
 }
 
 func TestDocumentsAreCopies(t *testing.T) {
-	for _, get := range []func() []byte{RequestSchema, ResultSchema, EventSchema, ServiceSchema, AsyncAPI} {
+	for _, get := range []func() []byte{RequestSchema, ResultSchema, EventSchema, PipelineSchema, ServiceSchema, AsyncAPI} {
 		clear(get())
 		if get()[0] == 0 {
 			t.Error("a caller can change a document")

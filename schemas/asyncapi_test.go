@@ -56,7 +56,7 @@ func within(t *testing.T, doc tree, pointer string) tree {
 
 func documents() map[string][]byte {
 	return map[string][]byte{"./request.schema.json": schemas.RequestSchema(), "./result.schema.json": schemas.ResultSchema(),
-		"./event.schema.json": schemas.EventSchema(), "./service.schema.json": schemas.ServiceSchema()}
+		"./pipeline.schema.json": schemas.PipelineSchema(), "./event.schema.json": schemas.EventSchema(), "./service.schema.json": schemas.ServiceSchema()}
 }
 
 // refs calls f with every $ref below v.
@@ -109,7 +109,8 @@ func TestAddressesAreThoseOfSubjects(t *testing.T) {
 		"get": n.Get(), "cancel": n.Cancel(), "reply": "",
 		"reviews": n.Reviews("{queue}"), "decide": n.Decide("{queue}"),
 		"deadLetters": n.DeadLetters("{queue}"), "replay": n.Replay("{queue}"), "purge": n.Purge("{queue}"),
-		"getOf": n.GetOf("{queue}"), "cancelOf": n.CancelOf("{queue}"),
+		"pipeline": n.Pipeline("{pipeline}", "{queue}", "{id}"),
+		"getOf":    n.GetOf("{queue}"), "cancelOf": n.CancelOf("{queue}"),
 	}
 	doc := asyncAPI(t)
 	channels := within(t, doc, "channels")

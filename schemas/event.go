@@ -51,7 +51,7 @@ type Event struct {
 	// Validator is the judge whose call or vote this is; model and backend are then the judge's.
 	Validator string `json:"validator,omitempty"`
 	// Outcome is completed, an error category, a class of a verdict, a validator's vote, the sink of an escalation, why a
-	// further stage attempt begins, or in finished the status.
+	// further stage attempt begins, a decision on a pipeline's stage or running, or in finished the status.
 	Outcome string `json:"outcome,omitempty"`
 	// Category is the error category of a finished run that failed.
 	Category string `json:"category,omitempty"`
@@ -70,6 +70,11 @@ type Event struct {
 	DurationMS *int64   `json:"duration_ms,omitempty"`
 	Usage      *Tokens  `json:"usage,omitempty"`
 	Totals     *Totals  `json:"totals,omitempty"`
+	// Pipeline, Stage, Lane and Jobs are of a pipeline run: its stage in a lane has so many jobs.
+	Pipeline string     `json:"pipeline,omitempty"`
+	Stage    string     `json:"stage,omitempty"`
+	Lane     string     `json:"lane,omitempty"`
+	Jobs     *JobCounts `json:"jobs,omitempty"`
 }
 
 // EventFinding is a finding without content: a key that the schema does not name is shown as "*".

@@ -30,6 +30,8 @@ type Request struct {
 	Deadline *time.Time `json:"deadline,omitempty"`
 	// SessionID is carried to providers that know sessions; at most 256 bytes.
 	SessionID string `json:"session_id,omitempty"`
+	// Stage says that the run is a job of a pipeline run, which publishes it.
+	Stage *StageRef `json:"stage,omitempty"`
 	// Metadata comes back in the result; at most 16 entries, 64 bytes a key, 512 bytes a value.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }

@@ -64,7 +64,9 @@ type Result struct {
 	// Attempts are the calls by kind and outcome, without content.
 	Attempts []Attempt `json:"attempts"`
 	// Stages are the stage attempts of a run that needed more than one.
-	Stages   []Stage           `json:"stages,omitempty"`
+	Stages []Stage `json:"stages,omitempty"`
+	// Pipeline is the provenance of a pipeline run.
+	Pipeline *PipelineReport   `json:"pipeline,omitempty"`
 	TimingMS Timing            `json:"timing_ms"`
 	Request  RequestRef        `json:"request"`
 	Warnings []string          `json:"warnings,omitempty"`
