@@ -11,23 +11,14 @@ import (
 	"emend/schemas"
 )
 
-// closedAnew awaits that the gates of all workers are closed beyond a time, and returns when the first of them opens.
-func (s *site) closedAnew(beyond time.Time) (until time.Time) {
-	s.Helper()
-	s.eventually("all gates are closed", func() bool {
-		until = time.Time{}
-		for _, w := range s.workers {
-			st := w.engine.Gate("mock").State()
-			if st.Phase != capacity.Closed || !st.Until.After(beyond) {
-				return false
-			}
-			if until.IsZero() || st.Until.Before(until) {
-				until = st.Until
-			}
+// shut says that the gates of all workers are closed, and nothing is under way that passed them before.
+func (s *site) shut() bool {
+	for _, w := range s.workers {
+		if st := w.engine.Gate("mock").Stats(); st.State.Phase != capacity.Closed || st.AdmittedInUse > 0 || st.PermitsInUse > 0 {
+			return false
 		}
-		return true
-	})
-	return until
+	}
+	return true
 }
 
 // TestFourWorkersSendOneProbeAPeriod: a backend answers 503 and says when to come back. Four workers close together, and each
@@ -44,13 +35,16 @@ func TestFourWorkersSendOneProbeAPeriod(t *testing.T) {
 	for i := range runs {
 		s.publish(fmt.Sprint("r", i), body("rate", fmt.Sprint("text ", i)))
 	}
-	until := s.closedAnew(s.closedAnew(time.Time{})) // what was under way at the first closing has come by the second
+	s.eventually("all gates are closed", s.shut)
 	before := s.mock.calls.Load()
-	for i := range int64(4) {
-		s.eventually("a probe", func() bool { return s.mock.calls.Load() > before+i })
-		until = s.closedAnew(until)
-		if n := s.mock.calls.Load(); n != before+i+1 {
-			t.Fatalf("%d probes in period %d", n-before-i, i+1)
+	const probes = 5
+	s.eventually("probes", func() bool { return s.mock.calls.Load() >= before+probes })
+	s.mock.mu.Lock()
+	at := s.mock.at[before : before+probes]
+	s.mock.mu.Unlock()
+	for i, t := range at[1:] {
+		if gap := t.Sub(at[i]); gap < time.Second {
+			s.Errorf("probe %d came %v after the one before it, which was told to wait a second", i+2, gap)
 		}
 	}
 	if p := s.progress("r0"); p.Cause != "503 mock_trouble" {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"emend/engine/provider/scripted"
 )
@@ -77,6 +78,8 @@ type mock struct {
 	// at once.
 	under map[string]int
 	most  int
+	// at is when each call came.
+	at []time.Time
 }
 
 func newMock(t *testing.T) *mock {
@@ -99,7 +102,6 @@ func (m *mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	m.calls.Add(1)
 	m.keys.Store(r.Header.Get("Authorization"), true)
 	defer m.enter(r.Header.Get("Authorization"))()
 	if status := m.fault.Load(); status != 0 {
@@ -163,6 +165,8 @@ func (m *mock) held(r *http.Request, body string) bool {
 func (m *mock) enter(key string) (leave func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.calls.Add(1)
+	m.at = append(m.at, time.Now())
 	m.under[key]++
 	all := 0
 	for _, n := range m.under {
