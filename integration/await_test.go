@@ -56,6 +56,27 @@ func (s *site) publishWith(subject, text string, header ...string) error {
 	return err
 }
 
+// publishMany stores n requests on backend mock, queue default, many at once.
+func (s *site) publishMany(n int, request func(i int) (id, text string)) {
+	s.Helper()
+	js, err := jetstream.New(s.nc, jetstream.WithPublishAsyncMaxPending(256), jetstream.WithPublishAsyncTimeout(patience))
+	s.must(err)
+	var acks []jetstream.PubAckFuture
+	for i := range n {
+		id, text := request(i)
+		ack, err := js.PublishAsync(s.names.Run("mock", "default", id), []byte(text))
+		s.must(err)
+		acks = append(acks, ack)
+	}
+	for _, ack := range acks {
+		select {
+		case <-ack.Ok():
+		case err := <-ack.Err():
+			s.Fatal(err)
+		}
+	}
+}
+
 // replies subscribes to a fresh inbox.
 func (s *site) replies() (string, *nats.Subscription) {
 	s.Helper()

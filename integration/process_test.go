@@ -36,8 +36,17 @@ const (
 	keyed   = "key: {env: MOCK_KEY}, " + unkeyed
 )
 
-// shortWait is a lease of two seconds for all workers, real processes among them.
-var shortWait = []string{"catalog_grace", "ack_wait: 2s\ncatalog_grace"}
+// wide gives a worker 64 permits and some places at backend mock, and the queue room for two such workers.
+func wide(places int) []string {
+	return []string{unkeyed, fmt.Sprintf("key: {env: MOCK_KEY}, permits: %d, admitted: %d, call_timeout: 60s}\n  other", wideOpen, places), "in_flight: 64", "in_flight: 128"}
+}
+
+// wideOpen is how many calls a wide worker has open when it is full.
+const wideOpen = 64
+
+// shortWait is a lease of four seconds for all workers, real processes among them: it bounds the wait for a killed one's runs,
+// and a loaded machine keeps its heartbeats all the same.
+var shortWait = []string{"catalog_grace", "ack_wait: 4s\ncatalog_grace"}
 
 // process is a worker in a process of its own.
 type process struct {
