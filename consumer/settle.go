@@ -206,6 +206,9 @@ func (h *handler) resultMsg(r schemas.Result, body []byte) *nats.Msg {
 	if r.Source.Prompt != "" {
 		m.Header.Set(subjects.HeaderPrompt, r.Source.Prompt)
 	}
+	if r.Source.Backend != "" {
+		m.Header.Set(subjects.HeaderBackend, r.Source.Backend)
+	}
 	if tp := h.d.msg.Header.Get(subjects.HeaderTraceparent); tp != "" && len(tp) <= 128 {
 		m.Header.Set(subjects.HeaderTraceparent, tp)
 	}

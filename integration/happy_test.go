@@ -20,7 +20,7 @@ func TestPublishedRunIsStoredToldAndAcked(t *testing.T) {
 		t.Errorf("result %s", m.Data())
 	}
 	h := m.Headers()
-	if h.Get(subjects.HeaderStatus) != "succeeded" || h.Get(subjects.HeaderRun) != "one" || h.Get(subjects.HeaderPrompt) != "rate@1" {
+	if h.Get(subjects.HeaderStatus) != "succeeded" || h.Get(subjects.HeaderRun) != "one" || h.Get(subjects.HeaderPrompt) != "rate@1" || h.Get(subjects.HeaderBackend) != "mock" {
 		t.Errorf("headers %v", h)
 	}
 	events := s.events("default", "one")

@@ -6,10 +6,11 @@ import "strings"
 const (
 	// HeaderReplyTo of a request: where a core copy of the stored result goes. It must match the allowed inboxes.
 	HeaderReplyTo = "Emend-Reply-To"
-	// HeaderStatus, HeaderRun and HeaderPrompt of a result, for consumers that filter.
-	HeaderStatus = "Emend-Status"
-	HeaderRun    = "Emend-Run"
-	HeaderPrompt = "Emend-Prompt"
+	// HeaderStatus, HeaderRun, HeaderPrompt and HeaderBackend of a result, for consumers that filter.
+	HeaderStatus  = "Emend-Status"
+	HeaderRun     = "Emend-Run"
+	HeaderPrompt  = "Emend-Prompt"
+	HeaderBackend = "Emend-Backend"
 	// Headers of a dead letter: category, message, the subject it came on, who wrote it, when it was published.
 	HeaderReason    = "Emend-Reason"
 	HeaderError     = "Emend-Error"
