@@ -22,7 +22,7 @@ var floors = map[string]float64{
 	"emend/engine/provider/gemini": 2.1, "emend/engine/provider/ollama": 2.1,
 	"emend/engine/provider/scripted": 2.2,
 	"emend/engine/provider/dialects": 2.3, "emend/engine/provider/providertest": 2.4,
-	"emend/prompts": 3, "emend/engine": 4, "emend/engine/rehearse": 4.5, "emend/consumer": 5, "emend/cmd/emend": 6, "emend/integration": 7,
+	"emend/prompts": 3, "emend/engine": 4, "emend/engine/rehearse": 4.5, "emend/consumer": 5, "emend/internal/batch": 5.5, "emend/cmd/emend": 6, "emend/integration": 7,
 }
 
 // natsUsers may import NATS: the engine is a library that needs none.

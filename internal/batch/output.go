@@ -1,0 +1,134 @@
+package batch
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"emend/schemas"
+)
+
+// Output is the file of results: one a line, in the form of the wire.
+type Output struct {
+	path string
+	file *os.File
+	buf  *bufio.Writer
+	// done are the ids that the file held when it was opened.
+	done ids
+	// found says that the file was there before.
+	found bool
+}
+
+// kept is what a batch reads again of a result.
+type kept struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+}
+
+// Open reads what an earlier run has written and opens the file to go on behind it. A last line that was cut off is taken
+// away: its result is stored, and comes again. Results of other batches are an error.
+func Open(path string, s *Survey) (*Output, Tally, error) {
+	t := Tally{Lines: s.Lines, Statuses: map[string]int{}}
+	_, err := os.Stat(path)
+	o := &Output{path: path, found: err == nil}
+	if o.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		return nil, t, err
+	}
+	whole, err := o.read(&t, s)
+	if err == nil {
+		err = o.file.Truncate(whole)
+	}
+	if err == nil {
+		_, err = o.file.Seek(whole, io.SeekStart)
+	}
+	if err != nil {
+		return nil, t, errors.Join(err, o.file.Close())
+	}
+	o.buf = bufio.NewWriterSize(o.file, 256<<10)
+	return o, t, nil
+}
+
+// Read tells what a file of results holds, without changing it; one that is not there holds nothing.
+func Read(path string, s *Survey) (*Output, Tally, error) {
+	t := Tally{Lines: s.Lines, Statuses: map[string]int{}}
+	o := &Output{path: path}
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return o, t, nil
+	}
+	if err != nil {
+		return nil, t, err
+	}
+	defer f.Close()
+	o.file, o.found = f, true
+	_, err = o.read(&t, s)
+	return o, t, err
+}
+
+// read returns how many bytes whole lines take.
+func (o *Output) read(t *Tally, s *Survey) (whole int64, err error) {
+	r := bufio.NewReaderSize(o.file, 256<<10)
+	for n := 1; ; n++ {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			o.done.sort()
+			return whole, nil
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", o.path, err)
+		}
+		whole += int64(len(line))
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var k kept
+		if json.Unmarshal(line, &k) != nil || k.ID == "" || k.Status == "" {
+			return 0, fmt.Errorf("%s, line %d: no result; give -o a file that this batch alone writes", o.path, n)
+		}
+		if !s.all.has(k.ID) {
+			return 0, fmt.Errorf("%s, line %d: a result of a run that the batch does not have; give -o another file, or --prefix as before", o.path, n)
+		}
+		o.done = append(o.done, digestOf(k.ID))
+		t.add(k.Status)
+		t.Before++
+	}
+}
+
+func (o *Output) write(r *schemas.Result) error {
+	b, err := schemas.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if _, err = o.buf.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("%s: %w", o.path, err)
+	}
+	return nil
+}
+
+func (o *Output) close() error { return errors.Join(o.buf.Flush(), o.file.Sync(), o.file.Close()) }
+
+// Tally counts a batch.
+type Tally struct {
+	// Lines of the file, and how many of them have a result in the result file, by status.
+	Lines    int            `json:"lines"`
+	Done     int            `json:"done"`
+	Statuses map[string]int `json:"statuses"`
+	// Before are those that were there when this run of the batch began.
+	Before int `json:"before"`
+	// InReview wait for a person; their results come with a later run of the batch.
+	InReview int `json:"in_review,omitempty"`
+}
+
+func (t *Tally) add(status string) {
+	t.Done++
+	t.Statuses[status]++
+}
+
+// Failures are the runs that have no output.
+func (t *Tally) Failures() int {
+	return t.Statuses[schemas.StatusFailed] + t.Statuses[schemas.StatusExpired] + t.Statuses[schemas.StatusCancelled]
+}
