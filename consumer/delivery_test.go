@@ -65,12 +65,15 @@ func (m *model) RoundTrip(r *http.Request) (*http.Response, error) {
 type rig struct {
 	*place
 	model *model
-	// yaml is the emend.yaml of the workers to come.
-	yaml string
+	// yaml is the emend.yaml of the workers to come, transport what carries their calls.
+	yaml      string
+	transport http.RoundTripper
 }
 
 func newRig(t *testing.T) *rig {
-	return &rig{place: newPlace(t), yaml: rigConfig, model: &model{called: make(chan string, 64), replies: make(chan any, 64)}}
+	r := &rig{place: newPlace(t), yaml: rigConfig, model: &model{called: make(chan string, 64), replies: make(chan any, 64)}}
+	r.transport = r.model
+	return r
 }
 
 // working is a worker that runs.
@@ -84,7 +87,7 @@ func (r *rig) newWorker(o Options) *Worker {
 	r.Helper()
 	snap, err := prompts.LoadFS(fstest.MapFS{"emend.yaml": {Data: []byte(r.yaml)}})
 	r.must(err)
-	e, err := engine.New(snap, engine.WithTransport(r.model), engine.WithTrouble())
+	e, err := engine.New(snap, engine.WithTransport(r.transport), engine.WithTrouble())
 	r.must(err)
 	nc, _ := r.connect()
 	o.Log = zerolog.Nop()

@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"net/http"
 	"runtime"
 	"strconv"
 	"strings"
@@ -191,6 +192,26 @@ func TestRunOfTenMinutesIsCalledOnce(t *testing.T) {
 		}
 		if len(r.model.called) != 0 {
 			t.Error("it was called twice")
+		}
+		r.stop(first)
+		r.stop(second)
+	})
+}
+
+// TestRunsOfTwoAndAHalfLeasesAreCalledOnce: 64 runs of 5 s under a lease of 2 s, and a second worker with room for all of them.
+func TestRunsOfTwoAndAHalfLeasesAreCalledOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const runs = 64
+		r, c := newCalled(t, func(r *http.Request, _ string, _ int) (*http.Response, error) {
+			time.Sleep(5 * time.Second)
+			return good(r)
+		})
+		r.yaml = strings.ReplaceAll(r.yaml, "permits: 4, admitted: 8", "permits: 64, admitted: 64")
+		first, second := r.work(Options{AckWait: 2 * time.Second}), r.work(Options{AckWait: 2 * time.Second})
+		r.putMany("mock", "default", "r", runs, jsonRequest)
+		time.Sleep(20 * time.Second)
+		if n, results := len(c.times("mock.invalid")), r.kept(r.names.ResultsStream()); n != runs || results != runs {
+			t.Errorf("%d calls and %d results for %d runs", n, results, runs)
 		}
 		r.stop(first)
 		r.stop(second)
