@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,13 +18,20 @@ import (
 
 // bed is what both workers run on: a server, a model and a folder, each process started and stopped here.
 type bed struct {
-	dir, bin, nats, model string
-	others                []*exec.Cmd
-	nc                    *nats.Conn
-	js                    jetstream.JetStream
+	dir, bin     string
+	nats, model  string
+	server, mock *process
+	nc           *nats.Conn
+	js           jetstream.JetStream
 }
 
-func newBed() (_ *bed, err error) {
+// how the program is built.
+type how struct{ flags, env []string }
+
+// released is as `make build` does it: what is measured is what users run.
+var released = how{flags: []string{"-trimpath", "-ldflags", "-s -w"}, env: []string{"CGO_ENABLED=0"}}
+
+func newBed(h how) (_ *bed, err error) {
 	dir, err := os.MkdirTemp("", "emend-bench-")
 	if err != nil {
 		return nil, err
@@ -37,21 +42,21 @@ func newBed() (_ *bed, err error) {
 			b.close()
 		}
 	}()
-	if text, err := exec.Command("go", "build", "-o", b.bin, "./cmd/emend").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build: %w\n%s", err, text)
+	if err := b.build(h); err != nil {
+		return nil, err
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	if b.nats, err = b.start(self, "-mode", "server"); err != nil {
+	if b.server, b.nats, err = beginTelling(exec.Command(self, "-mode", "server"), "server"); err != nil {
 		return nil, err
 	}
 	script := filepath.Join(dir, "model.yaml")
 	if err := os.WriteFile(script, []byte("default: {replies: [{json: {number: A-1043, total: 56.75, pad: \""+strings.Repeat("x", 400)+"\"}}]}\n"), 0o644); err != nil {
 		return nil, err
 	}
-	if b.model, err = b.start(b.bin, "mock", "--listen", "127.0.0.1:0", "--script", script); err != nil {
+	if b.mock, b.model, err = beginTelling(exec.Command(b.bin, "mock", "--listen", "127.0.0.1:0", "--script", script), "model"); err != nil {
 		return nil, err
 	}
 	if b.nc, err = nats.Connect(b.nats); err != nil {
@@ -61,107 +66,71 @@ func newBed() (_ *bed, err error) {
 	return b, err
 }
 
-// start starts a process whose first line ends with its address: the mock's names the openai dialect before it.
-func (b *bed) start(name string, args ...string) (string, error) {
-	cmd := exec.Command(name, args...)
-	cmd.Stderr = os.Stderr
-	pipe, err := cmd.StdoutPipe()
+// build makes the program. Under -profile an overlay links the hook into it.
+func (b *bed) build(h how) error {
+	args := append([]string{"build", "-o", b.bin}, h.flags...)
+	if *profile != "" {
+		overlay, err := b.overlay()
+		if err != nil {
+			return err
+		}
+		args = append(args, "-overlay", overlay)
+	}
+	cmd := exec.Command("go", append(args, program)...)
+	cmd.Env = append(os.Environ(), h.env...)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w\n%s", err, text)
+	}
+	return nil
+}
+
+const program = "emend/cmd/emend"
+
+// overlay is a file for `go build -overlay`: one more source of the program, which imports the hook.
+func (b *bed) overlay() (string, error) {
+	at, err := exec.Command("go", "list", "-f", "{{.Dir}}", program).Output()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("where is %s: %w", program, err)
 	}
-	if err := cmd.Start(); err != nil {
-		return "", err
-	}
-	b.others = append(b.others, cmd)
-	line, err := bufio.NewReader(pipe).ReadString('\n')
-	words := strings.Fields(line)
-	if len(words) == 0 {
-		return "", errors.Join(fmt.Errorf("%s told no address", filepath.Base(name)), err)
-	}
-	return words[len(words)-1], nil
+	source, list := filepath.Join(b.dir, "hook.go"), filepath.Join(b.dir, "overlay.json")
+	return list, errors.Join(os.WriteFile(source, []byte("package main\n\nimport _ \"emend/integration/bench/hook\"\n"), 0o644),
+		os.WriteFile(list, fmt.Appendf(nil, `{"Replace":{%q:%q}}`, filepath.Join(strings.TrimSpace(string(at)), "bench_hook.go"), source), 0o644))
 }
 
 func (b *bed) close() {
 	if b.nc != nil {
 		b.nc.Close()
 	}
-	for _, c := range b.others {
-		_ = c.Process.Signal(syscall.SIGTERM)
-		_ = c.Wait()
+	for _, p := range []*process{b.mock, b.server} {
+		if p == nil || p.cmd.ProcessState != nil {
+			continue
+		}
+		if err := p.end(); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+		}
 	}
 	_ = os.RemoveAll(b.dir)
 }
 
+// server is a nats-server with all defaults.
 func server() error {
+	stop := stopped()
 	s, err := devnats.Start(devnats.Options{})
 	if err != nil {
 		return err
 	}
 	defer s.Stop()
 	fmt.Println(s.URL())
-	stop := make(chan os.Signal, 1)
-	notify(stop)
 	<-stop
 	return nil
 }
 
-// measure times a worker from its start until n results are stored, then stops it and reads what it used.
-func (b *bed) measure(results, subject string, cmd *exec.Cmd) (figures, error) {
-	count, err := b.counter(results, subject)
-	if err != nil {
-		return figures{}, err
-	}
-	var log strings.Builder
-	cmd.Stderr = &log
-	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		return figures{}, err
-	}
-	took, err := count(began)
-	_ = cmd.Process.Signal(syscall.SIGTERM)
-	err = errors.Join(err, cmd.Wait())
-	if err != nil {
-		return figures{}, fmt.Errorf("%w\n%s", err, log.String())
-	}
-	use, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return figures{}, errors.New("no resource usage of the worker")
-	}
-	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return figures{CPU: cpu.Seconds() * 1000 / float64(*runs), Rate: float64(*runs) / took.Seconds(), RSS: float64(use.Maxrss) / 1024}, nil
-}
-
-// counter subscribes to what a worker publishes before it starts. The rate counts from the first result, so that the
-// start of a process is in nobody's figure.
-func (b *bed) counter(_, subject string) (func(time.Time) (time.Duration, error), error) {
-	sub, err := b.nc.SubscribeSync(subject)
-	if err != nil {
-		return nil, err
-	}
-	if err := sub.SetPendingLimits(-1, -1); err != nil {
-		return nil, err
-	}
-	return func(time.Time) (time.Duration, error) {
-		defer func() { _ = sub.Unsubscribe() }()
-		var first time.Time
-		for range *runs {
-			if _, err := sub.NextMsg(time.Minute); err != nil {
-				return 0, fmt.Errorf("waiting for results: %w", err)
-			}
-			if first.IsZero() {
-				first = time.Now()
-			}
-		}
-		return time.Since(first), nil
-	}, b.nc.Flush()
-}
-
 // publish queues the requests of one measurement.
-func (b *bed) publish(subject func(int) string, body []byte) error {
+func (b *bed) publish(w *worker, n int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	for i := range *runs {
-		if _, err := b.js.PublishAsync(subject(i), body); err != nil {
+	for i := range n {
+		if _, err := b.js.PublishAsync(w.subject(fmt.Sprintf("r%d", i)), w.body); err != nil {
 			return err
 		}
 	}
