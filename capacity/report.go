@@ -73,6 +73,8 @@ type GateState struct {
 	Cause string `json:"cause,omitempty"`
 	// Until is when a Closed gate lets a probe through; a guarded one may stay closed longer.
 	Until time.Time `json:"until,omitzero"`
+	// Since is when a Closed or Probing gate was last open.
+	Since time.Time `json:"since,omitzero"`
 	// Pauses is how often the gate has closed without growing in between: each pause is twice as long as the last.
 	Pauses int `json:"pauses,omitempty"`
 }

@@ -25,6 +25,8 @@ type trouble struct {
 	cause               string
 	// until is when a closed gate lets its probe through; zero when it is neither closed nor probing.
 	until time.Time
+	// since is when until was last zero.
+	since time.Time
 	// prober is the run that may call while probing; nil while there is none.
 	prober *Slot
 	// guarded: a closed time that is over ends only when leave was given for it.
@@ -48,9 +50,9 @@ func (t *trouble) state() GateState {
 	case Slow:
 		return GateState{Phase: p, Limit: t.limit, Cause: t.cause}
 	case Closed:
-		return GateState{Phase: p, Cause: t.cause, Until: t.until, Pauses: t.closes}
+		return GateState{Phase: p, Cause: t.cause, Until: t.until, Since: t.since, Pauses: t.closes}
 	case Probing:
-		return GateState{Phase: p, Limit: 1, Cause: t.cause, Pauses: t.closes}
+		return GateState{Phase: p, Limit: 1, Cause: t.cause, Since: t.since, Pauses: t.closes}
 	}
 	return GateState{Phase: Open}
 }
@@ -113,6 +115,7 @@ func (t *trouble) late(o Outcome) {
 func (t *trouble) closeUntil(cause string, until time.Time, load int) {
 	if until.After(t.until) {
 		t.start(load)
+		t.shut()
 		t.cause, t.until, t.prober, t.leaveGiven = cause, until, nil, false
 		t.cuts++
 	}
@@ -176,6 +179,14 @@ func (t *trouble) failed(o Outcome, p Phase, old bool, load int) {
 
 func (t *trouble) pause(d time.Duration, load int) {
 	t.start(load)
+	t.shut()
 	t.until, t.prober, t.leaveGiven, t.fails = time.Now().Add(d), nil, false, 0
 	t.cuts++
+}
+
+// shut notes when the gate was last open.
+func (t *trouble) shut() {
+	if t.until.IsZero() {
+		t.since = time.Now()
+	}
 }

@@ -60,6 +60,9 @@ func (n Names) Run(backend, queue, id string) string { return n.join(kindRun, ba
 // RunFilter covers all runs of a backend and queue.
 func (n Names) RunFilter(backend, queue string) string { return n.join(kindRun, backend, queue, "*") }
 
+// RunOf covers a run whose backend is not known.
+func (n Names) RunOf(queue, id string) string { return n.join(kindRun, "*", queue, id) }
+
 // Result is where a run's result is stored.
 func (n Names) Result(queue, id string) string { return n.join(kindResult, queue, id) }
 

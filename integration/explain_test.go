@@ -1,0 +1,81 @@
+package integration
+
+import (
+	"testing"
+
+	"emend/capacity"
+	"emend/consumer"
+	"emend/schemas"
+)
+
+func (s *site) explain(id string) *consumer.Explanation {
+	s.Helper()
+	ctx, cancel := s.within()
+	defer cancel()
+	e, err := s.client().Explain(ctx, s.key(id))
+	s.must(err)
+	return e
+}
+
+func TestExplainTellsAWholeRun(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.publish("mended", body("rate", "MEND-ME"))
+	s.ends("mended", schemas.StatusSucceeded)
+	s.goneID("mended")
+	s.event("mended", schemas.EventFinished)
+	e := s.explain("mended")
+	if e.State != schemas.StatusSucceeded || e.Backend != "mock" || e.Request != nil || e.Result == nil || e.Result.Counts.Repairs != 1 || e.Result.At.IsZero() {
+		t.Errorf("%+v", e)
+	}
+	if got := kinds(e.Events); got != "started attempt_started attempt validation repair attempt_started attempt validation finished" {
+		t.Error(got)
+	}
+	if e := s.explain("nobody"); e.State != schemas.StateNotFound || e.Workers != 1 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A run that has not started, behind a gate that is shut, and the one that met the trouble.
+func TestExplainTellsWhyARunWaits(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.mock.fault.Store(401)
+	s.publish("first", body("say", "x"))
+	s.closed("401 mock_trouble")
+	s.publish("second", body("say", "y"))
+	s.publish("third", body("say", "z"))
+	s.eventually("the run waits", func() bool { return s.explain("first").State == schemas.StateWaiting })
+	e := s.explain("third")
+	if e.State != schemas.StateQueued || e.Request == nil || e.Request.Ahead != 2 || e.Request.Bytes == 0 || e.Result != nil {
+		t.Errorf("%+v", e)
+	}
+	if g := e.Shut(); g == nil || g.Phase != capacity.Closed || g.Cause != "401 mock_trouble" || g.Since.IsZero() || g.Since.After(e.At) || !g.Until.After(g.Since) {
+		t.Errorf("%+v", e.Gates)
+	}
+	if e := s.explain("first"); e.Saved == nil || e.Saved.Cause != "401 mock_trouble" || e.Saved.Calls != 1 || e.Events[len(e.Events)-1].Kind != schemas.EventWaiting {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestExplainTellsWhatWaitsForAPersonAndWhatWasRefused(t *testing.T) {
+	t.Parallel()
+	s := reviewing(t)
+	s.waits("reviewed")
+	if e := s.explain("reviewed"); e.State != schemas.StateInReview || e.Review == nil || e.Review.Findings != 1 || e.Backend != "mock" {
+		t.Errorf("%+v", e)
+	}
+	s.publish("refused", `{"prompt":"say","inputs":{}}`)
+	s.goneID("refused")
+	e := s.explain("refused")
+	if e.State != consumer.StateRefused || e.Letter == nil || e.Letter.Reason != schemas.CategoryInvalidRequest || e.Result != nil {
+		t.Errorf("%+v", e)
+	}
+	if _, err := s.decision(schemas.Decision{ID: "reviewed", Decision: schemas.DecisionApprove, By: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the decision is told", func() bool {
+		e := s.explain("reviewed")
+		return e.State == schemas.StatusSucceeded && e.Result.Review != nil && e.Result.Review.By == "ada"
+	})
+}
