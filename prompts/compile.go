@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -19,8 +20,10 @@ type compiled struct {
 	def       Prompt
 	templates []*template
 	output    schemas.Output
-	contract  *contract.Contract
-	judges    []judge
+	// outputJSON is output as the fingerprint of every run has it.
+	outputJSON []byte
+	contract   *contract.Contract
+	judges     []judge
 	// checks is the checksum of rules, judges and policy.
 	checks string
 	report *report
@@ -28,7 +31,7 @@ type compiled struct {
 	implied bool
 }
 
-func (c *compiled) ref() string { return fmt.Sprintf("%s@%d", c.def.ID, c.def.Version) }
+func (c *compiled) ref() string { return c.def.ID + "@" + strconv.Itoa(c.def.Version) }
 
 // source is where definitions come from, with the reports that know their lines.
 type source struct {
@@ -166,6 +169,7 @@ func (src *source) compile(s *Snapshot, p Prompt, r *report) *compiled {
 		return nil
 	}
 	c.tests(r)
+	c.outputJSON, _ = schemas.Marshal(c.output) // nil is made anew, and its error told, where it is used
 	return c
 }
 
@@ -306,10 +310,12 @@ func (c *compiled) values(given map[string]json.RawMessage) (map[string]*value, 
 			faults = append(faults, inputFault{at, "is no valid JSON value"})
 		case ok && !utf8.Valid(raw):
 			faults = append(faults, inputFault{at, "is no valid UTF-8"})
-		case ok && sizeOf(raw) > in.Max:
-			faults = append(faults, inputFault{at, fmt.Sprintf("has %d bytes, allowed are %s (%d)", sizeOf(raw), in.Max, in.Max)})
 		case ok:
-			values[name] = newValue(at, raw)
+			v := newValue(at, raw)
+			if v.bytes() > in.Max {
+				faults = append(faults, inputFault{at, fmt.Sprintf("has %d bytes, allowed are %s (%d)", v.bytes(), in.Max, in.Max)})
+			}
+			values[name] = v
 		case in.Needed():
 			faults = append(faults, inputFault{at, "is missing: the prompt needs it"})
 		case in.Default != nil:

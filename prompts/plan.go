@@ -1,8 +1,6 @@
 package prompts
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"strings"
 	"time"
@@ -88,11 +86,11 @@ func (p *planner) plan() *run.Plan {
 		out.Policy = run.Policy{SemanticRejection: policy.SemanticRejection, ValidatorFailure: policy.ValidatorFailure}
 	}
 	out.Settings = out.Settings.Over(p.req.Settings)
-	checks := ""
 	if p.compiled != nil && p.req.Output == nil {
-		checks = p.compiled.checks
+		out.PromptSHA256 = fingerprint(out, p.compiled.checks, p.compiled.outputJSON)
+	} else {
+		out.PromptSHA256 = fingerprint(out, "", nil)
 	}
-	out.PromptSHA256 = fingerprint(out, checks)
 	return out
 }
 
@@ -134,23 +132,4 @@ func schemaName(id string) string {
 		return '_'
 	}, id)
 	return name[:min(len(name), 64)]
-}
-
-// fingerprint covers all that decides what is asked and how it is judged, in one fixed order of fields; checks stands for
-// rules, judges and policy.
-func fingerprint(p *run.Plan, checks string) string {
-	raw, err := schemas.Marshal(struct {
-		Backend  string            `json:"backend"`
-		Model    string            `json:"model"`
-		Settings schemas.Settings  `json:"settings"`
-		Messages []schemas.Message `json:"messages"`
-		Output   schemas.Output    `json:"output"`
-		Native   bool              `json:"native"`
-		Checks   string            `json:"checks,omitempty"`
-	}{p.Backend, p.Model, p.Settings, p.Messages, p.Output, p.NativeSchema != nil, checks})
-	if err != nil {
-		return "" // messages and schema were checked to have a JSON form
-	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:])
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"emend/schemas"
 )
 
 // value is one JSON value of an input, decoded as far as a template looks into it. Numbers stay as they are written.
@@ -13,7 +15,7 @@ type value struct {
 	// at is its field path, for messages: inputs.order.lines[2].
 	at  string
 	raw json.RawMessage
-	// What raw holds, decoded on first use.
+	// What raw holds, decoded on first use; text is that of a string, and else the compact JSON that is shown.
 	text    *string
 	object  map[string]*value
 	array   []*value
@@ -42,8 +44,7 @@ func (v *value) decode() {
 	v.decoded = true
 	switch v.kind() {
 	case '"':
-		v.text = new(string)
-		_ = json.Unmarshal(v.raw, v.text)
+		v.text = new(schemas.Unquote(v.raw))
 	case '{':
 		var members map[string]json.RawMessage
 		_ = json.Unmarshal(v.raw, &members)
@@ -64,11 +65,17 @@ func (v *value) decode() {
 func (v *value) String() string {
 	if v.kind() == '"' {
 		v.decode()
-		return *v.text
 	}
+	if v.text == nil {
+		v.text = new(compact(v.raw))
+	}
+	return *v.text
+}
+
+func compact(raw json.RawMessage) string {
 	var b bytes.Buffer
-	if json.Compact(&b, v.raw) != nil {
-		return string(v.raw)
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
 	}
 	return b.String()
 }
@@ -90,7 +97,7 @@ func (v *value) true() bool {
 // size is the number of elements, or of bytes of a text.
 func (v *value) size() int {
 	v.decode()
-	if v.text != nil {
+	if v.kind() == '"' {
 		return len(*v.text)
 	}
 	return len(v.object) + len(v.array)
@@ -120,12 +127,14 @@ func (v *value) equal(o *value) (same, ok bool) {
 	return a == b, true
 }
 
-// sizeOf is what max bounds: a text's bytes, another value's compact JSON.
+// bytes is what max bounds: a text's bytes, another value's compact JSON.
+func (v *value) bytes() Size { return Size(len(v.String())) }
+
 func sizeOf(raw json.RawMessage) Size {
 	if len(raw) == 0 {
 		return 0
 	}
-	return Size(len(newValue("", raw).String()))
+	return newValue("", raw).bytes()
 }
 
 func jsonString(s string) json.RawMessage {

@@ -97,7 +97,7 @@ func document(body []byte) error {
 		return errors.New("the message is empty; a JSON object is expected")
 	case !utf8.Valid(body):
 		return errors.New("the message is no valid UTF-8")
-	case depth(body) > MaxDepth:
+	case bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['}) > MaxDepth && depth(body) > MaxDepth:
 		return fmt.Errorf("the message is nested more than %d deep", MaxDepth)
 	case !json.Valid(body):
 		return malformed(body)

@@ -34,17 +34,7 @@ type messageWire struct {
 }
 
 // MarshalJSON writes {"role", "content", "cache"}; content is a string, or the parts as they came.
-func (m Message) MarshalJSON() ([]byte, error) {
-	w := messageWire{Role: m.Role, Cache: m.Cache, Content: m.Parts}
-	if m.Parts == nil {
-		text, err := Marshal(m.Content)
-		if err != nil {
-			return nil, err
-		}
-		w.Content = text
-	}
-	return Marshal(w)
-}
+func (m Message) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil) }
 
 // UnmarshalJSON reads the form that MarshalJSON writes. It checks the shape of content, not the role: the prompts
 // package owns that rule and names the field path.

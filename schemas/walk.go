@@ -95,7 +95,7 @@ func members(b []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for i := space(b, 1); b[i] != '}'; {
 			to := end(b, i)
-			name := unquote(b[i:to])
+			name := Unquote(b[i:to])
 			i = space(b, space(b, to)+1)
 			to = end(b, i)
 			if !yield(name, b[i:to]) {
@@ -108,13 +108,34 @@ func members(b []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-func unquote(b []byte) string {
-	if bytes.IndexByte(b, '\\') < 0 {
-		return string(b[1 : len(b)-1])
+// Unquote is the text of a valid JSON string.
+func Unquote(b []byte) string {
+	b = b[1 : len(b)-1]
+	slash := bytes.IndexByte(b, '\\')
+	if slash < 0 {
+		return string(b)
 	}
+	out := make([]byte, 0, len(b))
+	rest := b
+	for ; slash >= 0; slash = bytes.IndexByte(rest, '\\') {
+		plain, ok := unescaped[rest[slash+1]]
+		if !ok {
+			return unquoteAny(b)
+		}
+		out = append(append(out, rest[:slash]...), plain)
+		rest = rest[slash+2:]
+	}
+	return string(append(out, rest...))
+}
+
+// unescaped are the short escapes.
+var unescaped = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// unquoteAny takes the long ones too; b has lost its quotes.
+func unquoteAny(b []byte) string {
 	var s string
-	if err := json.Unmarshal(b, &s); err != nil {
-		panic(fmt.Sprintf("schemas: a valid document holds no valid name: %v", err)) // json.Valid has seen it
+	if err := json.Unmarshal(append(append([]byte{'"'}, b...), '"'), &s); err != nil {
+		panic(fmt.Sprintf("schemas: a valid document holds no valid string: %v", err)) // json.Valid has seen it
 	}
 	return s
 }
