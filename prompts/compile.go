@@ -39,6 +39,9 @@ type source struct {
 	conf    *report
 	prompts []Prompt
 	reports []*report // one per prompt
+	// pipelines come after the prompts that they name; pipelineReports has one per pipeline.
+	pipelines       []Pipeline
+	pipelineReports []*report
 	// schema reads a schema file that a prompt names; it never fails with a value of the file.
 	schema func(name string) (json.RawMessage, error)
 	// program says that no files were read.
@@ -50,7 +53,7 @@ type source struct {
 // build checks and compiles everything, or returns all faults as Errors.
 func (src *source) build() (*Snapshot, error) {
 	src.finishConfig()
-	s := &Snapshot{config: src.config, own: src.own, prompts: map[string][]*compiled{}, profilesOf: map[string][]string{}}
+	s := &Snapshot{config: src.config, own: src.own, prompts: map[string][]*compiled{}, pipelines: map[string][]*compiledPipeline{}, profilesOf: map[string][]string{}}
 	for _, name := range slices.Sorted(maps.Keys(s.config.Profiles)) {
 		of := s.config.Profiles[name].Backend
 		s.profilesOf[of] = append(s.profilesOf[of], name)
@@ -68,8 +71,9 @@ func (src *source) build() (*Snapshot, error) {
 			}
 		}
 	}
+	src.buildPipelines(s)
 	problems := slices.Clone(src.conf.problems)
-	for _, r := range src.reports {
+	for _, r := range slices.Concat(src.reports, src.pipelineReports) {
 		problems = append(problems, r.problems...)
 	}
 	if len(problems) > 0 {
@@ -355,11 +359,14 @@ func (src *source) unusedProfiles(s *Snapshot) {
 
 // NewSnapshot checks and compiles definitions that a program made. The definitions must not be changed afterwards.
 func NewSnapshot(d Definitions) (*Snapshot, error) {
-	src := &source{config: cloned(d.Config), conf: newReport(""), prompts: slices.Clone(d.Prompts), program: true,
+	src := &source{config: cloned(d.Config), conf: newReport(""), prompts: slices.Clone(d.Prompts), pipelines: slices.Clone(d.Pipelines), program: true,
 		schema: func(string) (json.RawMessage, error) { return nil, errNoFiles }}
 	for i, p := range src.prompts {
 		src.prompts[i].Inputs = maps.Clone(p.Inputs)
 		src.reports = append(src.reports, newReport(fmt.Sprintf("%s@%d", p.ID, p.Version)))
+	}
+	for _, p := range src.pipelines {
+		src.pipelineReports = append(src.pipelineReports, newReport(p.Ref()))
 	}
 	return src.build()
 }

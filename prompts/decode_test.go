@@ -91,10 +91,6 @@ func TestConfigProblems(t *testing.T) {
 				"emend.yaml:3: log: is given more than once", "emend.yaml:4: <<: unknown field; known are ack_wait, audit, backends, catalog_grace"},
 		},
 		{
-			"pipelines: {}",
-			[]string{"emend.yaml:1: pipelines: pipelines is not supported by this version"},
-		},
-		{
 			"nats: {url: 5, replicas: two, single_replica: on, inboxes: _INBOX.>}",
 			[]string{
 				"emend.yaml:1: nats.inboxes: must be a list, not text",
@@ -332,6 +328,7 @@ func TestDefaults(t *testing.T) {
 			RunsMax:   50 << 30,
 			Dead:      Duration(30 * day),
 			Reviews:   Duration(30 * day),
+			Reuse:     Duration(7 * day),
 		},
 		Escalation: Escalation{Sink: "none"},
 		Audit:      AuditFields,

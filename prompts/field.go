@@ -31,6 +31,8 @@ type field struct {
 	required bool
 	// keepZero says that a program's zero value is meant, so that the default only stands for files.
 	keepZero bool
+	// noNull refuses a null, which equals an absent field elsewhere.
+	noNull bool
 }
 
 // object is a kind: a mapping with a table of fields, bound to a Go struct by yaml tags.
@@ -95,6 +97,10 @@ func (o *object) read(r *report, n *yaml.Node, at string, v reflect.Value) {
 		f, ok := o.lookup(key)
 		if !ok {
 			r.faultOn(line, join(at, key), "%s", o.unknown(key))
+			return
+		}
+		if f.noNull && isNull(val) {
+			r.faultOn(line, join(at, key), "must not be null; remove it, so that it is inherited")
 			return
 		}
 		readInto(r, f.kind, val, join(at, key), slot(v, f.name))

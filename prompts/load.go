@@ -19,6 +19,8 @@ import (
 const (
 	ConfigFile = "emend.yaml"
 	PromptDir  = "prompts"
+	// PipelineDir holds the pipelines, <name>@<version>.yaml.
+	PipelineDir = "pipelines"
 )
 
 // Option adds to what the files say. One that gives backends or profiles makes emend.yaml optional.
@@ -74,7 +76,7 @@ func LoadFS(fsys fs.FS, opts ...Option) (*Snapshot, error) {
 		r.fault("", "is missing; write backends and profiles into it, or run emend init")
 	}
 	src.conf = r
-	if err := l.prompts(src); err != nil {
+	if err := errors.Join(l.prompts(src), l.pipelines(src)); err != nil {
 		return nil, err
 	}
 	return src.build()

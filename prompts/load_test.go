@@ -219,7 +219,7 @@ func TestPromptProblems(t *testing.T) {
 }
 
 func TestLaterKeysAreRefusedByName(t *testing.T) {
-	for _, key := range []string{"validation_policy", "pipelines"} {
+	for _, key := range []string{"validation_policy"} {
 		_, err := loadConfig("backends: {o: {dialect: openai, url: 'http://h/v1'}}\n" + key + ": {}")
 		want := "emend.yaml:2: " + key + ": " + key + " is not supported by this version; remove it"
 		if got := problemsOf(t, err); len(got) != 1 || got[0] != want {

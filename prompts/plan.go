@@ -25,6 +25,7 @@ func (s *Snapshot) Plan(req schemas.Request, from Origin) (*run.Plan, error) {
 	p := &planner{s: s, req: &req, from: from, report: newReport("")}
 	p.origin()
 	p.prompt()
+	p.stage()
 	p.target()
 	p.permissions()
 	p.messages()
@@ -55,6 +56,8 @@ type planner struct {
 	native      []byte
 	warnings    []string
 	notes       []string
+	// bound is the stage whose binding decides, nil for a run that is no job.
+	bound *schemas.StageRef
 }
 
 func (p *planner) refusal() error {
@@ -85,6 +88,7 @@ func (p *planner) plan() *run.Plan {
 		out.Validators, out.Retries = p.s.validators(p.compiled), p.compiled.def.Retries
 		out.Policy = run.Policy{SemanticRejection: policy.SemanticRejection, ValidatorFailure: policy.ValidatorFailure}
 	}
+	p.staged(out)
 	out.Settings = out.Settings.Over(p.req.Settings)
 	if p.compiled != nil && p.req.Output == nil {
 		out.PromptSHA256 = fingerprint(out, p.compiled.checks, p.compiled.outputJSON)

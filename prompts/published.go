@@ -30,6 +30,8 @@ var library sync.Mutex
 var (
 	publishedConfig = &published{text: ConfigSchema}
 	publishedPrompt = &published{text: PromptSchema}
+
+	publishedPipeline = &published{text: PipelineSchema}
 )
 
 // check adds what the published schema refuses in a file that the table accepts.

@@ -15,6 +15,7 @@ func ReferenceMarkdown() string {
 	d := &describer{b: &b, seen: map[*object]bool{}}
 	d.object("`emend.yaml`", configObject)
 	d.object("`prompts/<id>@<version>.yaml`", promptObject)
+	d.object("`pipelines/<name>@<version>.yaml`", pipelineObject)
 	b.WriteString("\n## Dialects and their options\n\n| dialect | option | values | meaning |\n|---|---|---|---|\n")
 	for _, name := range dialects.Names() {
 		entry, err := dialects.Lookup(name)
@@ -77,6 +78,8 @@ func objectIn(k kind) *object {
 		return objectIn(k.other)
 	case clauseKind:
 		return boundsObject
+	case lanesKind:
+		return laneObject
 	case outputsKind:
 		return outputFieldObject
 	}

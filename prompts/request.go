@@ -226,6 +226,7 @@ func (p *planner) output() {
 		}
 	case p.compiled != nil:
 		p.effective, p.contract = p.compiled.output, p.compiled.contract
+		p.chunkPlan()
 	default:
 		p.ownContract(schemas.Output{Mode: schemas.ModeNone})
 	}

@@ -15,6 +15,9 @@ func ConfigSchema() []byte { return published2020(configObject, "emend.yaml") }
 // PromptSchema is the published JSON Schema of prompts/<id>@<version>.yaml.
 func PromptSchema() []byte { return published2020(promptObject, "an Emend prompt") }
 
+// PipelineSchema is the published JSON Schema of pipelines/<name>@<version>.yaml.
+func PipelineSchema() []byte { return published2020(pipelineObject, "an Emend pipeline") }
+
 func published2020(o *object, title string) []byte {
 	doc := append(ordered{{"$schema", draft}, {"title", title}}, o.schema()...)
 	raw, err := json.Marshal(doc)

@@ -18,12 +18,16 @@ import (
 type Definitions struct {
 	Config  Config
 	Prompts []Prompt
+	// Pipelines name prompts of Prompts.
+	Pipelines []Pipeline
 }
 
 // Snapshot is a checked, compiled set of definitions.
 type Snapshot struct {
 	config  Config
 	prompts map[string][]*compiled // by id, ascending versions
+	// pipelines by name, ascending versions.
+	pipelines map[string][]*compiledPipeline
 	// profilesOf lists the profiles of a backend, sorted.
 	profilesOf map[string][]string
 	warnings   []Problem

@@ -62,6 +62,7 @@ var keepObject = &object{name: "keep", doc: "How much the streams hold, and for 
 	{name: "runs_max", kind: amount{1 << 20, anySize}, doc: "size of all queued runs; beyond it a publish is refused", def: "50GiB"},
 	{name: "dead", kind: span{oneSecond, maxSpan}, doc: "age of dead letters", def: "30d"},
 	{name: "reviews", kind: span{oneSecond, maxSpan}, doc: "how long a run waits for a person before it is forgotten", def: "30d"},
+	{name: "reuse", kind: span{oneSecond, maxSpan}, doc: "age of outputs of stages that later pipeline runs may reuse", def: "7d"},
 }}
 
 var logObject = &object{name: "log", doc: "What a worker logs.", fields: []field{
@@ -110,7 +111,7 @@ var profileObject = &object{name: "profile", doc: "A backend, a model and its se
 }}
 
 var configObject = &object{name: "emend.yaml", doc: "The configuration of workers and clients.",
-	later: []string{"validation_policy", "pipelines"}, also: checkConfig,
+	later: []string{"validation_policy"}, also: checkConfig,
 	fields: []field{
 		{name: "nats", kind: natsObject, doc: "how to reach NATS"},
 		{name: "keep", kind: keepObject, doc: "what the streams hold"},

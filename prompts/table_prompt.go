@@ -96,7 +96,7 @@ var promptObject = &object{name: "prompt", doc: "One version of a prompt: prompt
 		{name: "checks", kind: list{of: checkObject, max: 100}, doc: "rules on the answer and judges of it, in order"},
 		{name: "validation_rules", kind: list{of: ruleObject, max: 100}, doc: "rules on the answer, after those of checks"},
 		{name: "retries", kind: whole{0, MaxStageRetries}, doc: "further stage attempts, each with a whole repair budget: for answers that judges reject, that stay invalid, and for errors", def: "0"},
-		{name: "validation_policy", kind: policyObject, doc: "what follows when a judge does not approve, and when an answer stays invalid"},
+		{name: "validation_policy", kind: policyObject, noNull: true, doc: "what follows when a judge does not approve, and when an answer stays invalid"},
 		{name: "settings", kind: settingsObject, doc: "settings that go over the profile's"},
 		{name: "transient_retries", kind: whole{0, MaxTransientRetries}, doc: "extra attempts per generation in place of emend.yaml's"},
 		{name: "tests", kind: list{of: testObject, max: 1000}, doc: "examples"},

@@ -102,11 +102,11 @@ const maxJudgeRetries = 10
 
 var policyObject = &object{name: "validation_policy", doc: "What follows when a judge does not approve, or has nothing to judge.",
 	fields: []field{
-		{name: "producer_structural_failure", kind: text{oneOf: []string{run.PolicyFailRun, run.PolicyRejectOutput}},
+		{name: "producer_structural_failure", noNull: true, kind: text{oneOf: []string{run.PolicyFailRun, run.PolicyRejectOutput}},
 			doc: "whether an answer that stays invalid fails a run that has judges, or is its result with status invalid; output.on_exhausted says the same; fail_run"},
-		{name: "semantic_rejection", kind: text{oneOf: []string{run.PolicyFailRun, run.PolicyRejectOutput}},
+		{name: "semantic_rejection", noNull: true, kind: text{oneOf: []string{run.PolicyFailRun, run.PolicyRejectOutput}},
 			doc: "whether a rejected answer fails the run, or is its result with status rejected", def: run.PolicyFailRun},
-		{name: "validator_failure", kind: text{oneOf: []string{run.PolicyWarnContinue, run.PolicyFailRun}},
+		{name: "validator_failure", noNull: true, kind: text{oneOf: []string{run.PolicyWarnContinue, run.PolicyFailRun}},
 			doc: "whether a run whose judge came to no decision goes on as unverified, or fails", def: run.PolicyWarnContinue},
 	}}
 

@@ -24,6 +24,9 @@ var bindings = map[*object]reflect.Type{
 	expectFindingObject: reflect.TypeFor[ExpectFinding](),
 	settingsObject:      reflect.TypeFor[schemas.Settings](), repairObject: reflect.TypeFor[schemas.Repair](), boundsObject: reflect.TypeFor[Bounds](),
 	ruleObject: reflect.TypeFor[Rule](), checkObject: reflect.TypeFor[CheckSpec](), policyObject: reflect.TypeFor[ValidationPolicy](),
+	pipelineObject: reflect.TypeFor[Pipeline](), documentObject: reflect.TypeFor[DocumentSpec](), chunkObject: reflect.TypeFor[ChunkSpec](),
+	laneObject: reflect.TypeFor[LaneSpec](), extractObject: reflect.TypeFor[ExtractSpec](), mergeObject: reflect.TypeFor[CombineSpec](),
+	normalizeObject: reflect.TypeFor[NormalizeSpec](), pipelineOutputObject: reflect.TypeFor[PipelineOutput](), stagePolicyObject: reflect.TypeFor[StagePolicy](),
 	outputFieldObject: reflect.TypeFor[OutputField](), governanceObject: reflect.TypeFor[Governance](), escalationObject: reflect.TypeFor[Escalation](),
 }
 
@@ -66,6 +69,7 @@ func TestEveryObjectIsBound(t *testing.T) {
 	}
 	walk(configObject)
 	walk(promptObject)
+	walk(pipelineObject)
 	for o := range seen {
 		if bindings[o] == nil {
 			t.Errorf("%s has no line in bindings", o.name)
@@ -99,6 +103,8 @@ func TestPublishedSchemas(t *testing.T) {
 	for file, want := range map[string][]byte{
 		"emend.schema.json":  ConfigSchema(),
 		"prompt.schema.json": PromptSchema(),
+
+		"pipeline.schema.json": PipelineSchema(),
 	} {
 		if *update {
 			if err := os.WriteFile(file, want, 0o644); err != nil {

@@ -63,6 +63,8 @@ type Config struct {
 	Log   Log    `yaml:"log"`
 	// Catalog is the number of the catalog that the definitions come from, 0 for files.
 	Catalog int `yaml:"-"`
+	// Pipelines are the names of the pipelines, sorted; they are set when a snapshot is made.
+	Pipelines []string `yaml:"-"`
 }
 
 // BackendNames lists the backends, sorted.
@@ -121,6 +123,7 @@ type Keep struct {
 	RunsMax   Size     `yaml:"runs_max"`
 	Dead      Duration `yaml:"dead"`
 	Reviews   Duration `yaml:"reviews"`
+	Reuse     Duration `yaml:"reuse"`
 }
 
 // Log says what the worker logs.

@@ -1,0 +1,167 @@
+package pipeline
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"emend/schemas"
+)
+
+// fail notes a failure; the first in order is the one that is told, whichever came first.
+func (r *Run) fail(order int, t *tally, err schemas.Error) {
+	t.jobs.Failed++
+	t.decision = schemas.StageFailed
+	if r.failure == nil || order < r.failure.order {
+		r.failure = &failure{order: order, stage: t, err: err}
+	}
+}
+
+// errorOf says why a job failed, in the words of its run.
+func (r *Run) errorOf(j Job, o Outcome) schemas.Error {
+	if o.Error == nil {
+		return schemas.Error{Category: schemas.CategoryAbandoned, Message: fmt.Sprintf("%s: its run was %s", r.describe(j), cmp.Or(o.Status, "lost"))}
+	}
+	e := *o.Error
+	e.Message = r.describe(j) + ": " + e.Message
+	return e
+}
+
+// describe names a job for people.
+func (r *Run) describe(j Job) string {
+	switch {
+	case j.Lane < 0:
+		return j.Stage
+	case j.Chunk > 0:
+		return fmt.Sprintf("%s of chunk %d in lane %s", j.Stage, j.Chunk, r.name(j))
+	}
+	return fmt.Sprintf("%s of lane %s", j.Stage, r.name(j))
+}
+
+// LaneOf is the name of a job's lane, "" for the chunk stage.
+func (r *Run) LaneOf(j Job) string { return r.name(j) }
+
+func (r *Run) name(j Job) string {
+	if j.Lane < 0 {
+		return ""
+	}
+	return r.plan.Lanes[j.Lane].Name
+}
+
+// failing abandons what stands behind the failure, and ends the run when nothing stands before it: which failure is told does
+// not hang on which came first.
+func (r *Run) failing() (acts []Action) {
+	waits := false
+	for _, j := range r.Out() {
+		if r.order(j) < r.failure.order {
+			waits = true
+			continue
+		}
+		delete(r.out, j)
+		acts = append(acts, Abandon{Job: j})
+	}
+	if waits {
+		return acts
+	}
+	return append(acts, r.failure.stage.tell(schemas.StageFailed), r.finish())
+}
+
+// stop ends the run from outside.
+func (r *Run) stop(status string) (acts []Action) {
+	for _, j := range r.Out() {
+		delete(r.out, j)
+		acts = append(acts, Abandon{Job: j})
+	}
+	r.failure = nil
+	return append(acts, Finish{Result: r.end(status)})
+}
+
+func (r *Run) finish() Action {
+	if r.failure != nil {
+		out := r.end(schemas.StatusFailed)
+		e := r.failure.err
+		e.MayHaveBeenBilled = e.MayHaveBeenBilled || r.sums.counts.Calls > 0
+		out.Error = &e
+		return Finish{Result: out}
+	}
+	return Finish{Result: r.whole()}
+}
+
+// end is a result without an output.
+func (r *Run) end(status string) Result {
+	r.done = true
+	out := Result{Status: status, Counts: r.sums.counts, Usage: r.sums.usage, ValidatorUsage: r.sums.validators}
+	if !r.req.None {
+		out.Report = r.reported()
+	}
+	return out
+}
+
+// whole is the result of a run whose lanes have all ended.
+func (r *Run) whole() Result {
+	status := schemas.StatusSucceeded
+	for _, t := range r.tallies {
+		switch {
+		case t.jobs.Rejected > 0:
+			status = schemas.StatusRejected
+		case t.jobs.Incomplete > 0 && status == schemas.StatusSucceeded:
+			status = schemas.StatusUnverified
+		}
+	}
+	output := r.assemble()
+	out := r.end(status)
+	out.Output, out.Warnings = output, r.warnings()
+	if output == nil || r.plan.Output == nil {
+		return out
+	}
+	v := r.plan.Output.Judge(output)
+	out.Verdict = &v
+	switch {
+	case v.Err != nil:
+		out.Status, out.Output = schemas.StatusFailed, nil
+		out.Error = &schemas.Error{Category: schemas.CategoryValidation, Message: "the output could not be judged"}
+	case !v.Valid():
+		out.Status = schemas.StatusInvalid
+	}
+	return out
+}
+
+// assemble makes the output of the lanes that have a value, in the order of the definition.
+func (r *Run) assemble() json.RawMessage {
+	var b bytes.Buffer
+	for i, l := range r.lanes {
+		if l.dropped || l.value == nil {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:", r.plan.Lanes[i].Name)
+		b.Write(l.value)
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return json.RawMessage("{" + b.String() + "}")
+}
+
+// warnings are one for each validator that came to no decision in a stage, and what the output lacks.
+func (r *Run) warnings() (out []string) {
+	for _, t := range r.tallies {
+		where := t.where()
+		for _, name := range names(t.failed) {
+			out = append(out, fmt.Sprintf("%s: %s came to no decision on %d outputs", where, name, t.failed[name]))
+		}
+		for _, name := range names(t.skipped) {
+			out = append(out, fmt.Sprintf("%s: %s could not be asked about %d outputs", where, name, t.skipped[name]))
+		}
+		if t.jobs.Rejected > 0 {
+			out = append(out, fmt.Sprintf("%s: %d of %d outputs were rejected and are not in the result", where, t.jobs.Rejected, t.jobs.Total))
+		}
+		if t.fallback {
+			out = append(out, where+": its retries are used up, its fallback went on")
+		}
+	}
+	return out
+}
