@@ -42,6 +42,9 @@ func NewClient(nc *nats.Conn, space, domain string) (*Client, error) {
 	return &Client{nc: nc, js: js, names: names, blobs: NewBlobs(js, names, clientBlobTTL, 1)}, nil
 }
 
+// Space is the space's name.
+func (c *Client) Space() string { return c.names.Space() }
+
 // clientBlobTTL is how long inputs are kept that a client stores apart in a bucket that it has to make: longer than a run may
 // wait by default.
 const clientBlobTTL = 7 * 24 * time.Hour
@@ -193,8 +196,7 @@ func (c *Client) Watch(k Key, fn func(schemas.Event)) (stop func(), err error) {
 		k.ID = "*"
 	}
 	sub, err := c.nc.Subscribe(c.names.EventFilter(k.Queue, k.ID), func(m *nats.Msg) {
-		var e schemas.Event
-		if json.Unmarshal(m.Data, &e) == nil {
+		if e, ok := decodeEvent(m.Data); ok {
 			fn(e)
 		}
 	})
@@ -202,6 +204,11 @@ func (c *Client) Watch(k Key, fn func(schemas.Event)) (stop func(), err error) {
 		return nil, fmt.Errorf("subscribe to events: %w", err)
 	}
 	return func() { _ = sub.Unsubscribe() }, c.nc.Flush()
+}
+
+func decodeEvent(b []byte) (e schemas.Event, ok bool) {
+	err := json.Unmarshal(b, &e)
+	return e, err == nil
 }
 
 // Get asks a worker where a run stands: its result, or else its progress.

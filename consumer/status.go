@@ -45,8 +45,10 @@ type Status struct {
 	// Dead letters and reviews that wait.
 	Dead    uint64 `json:"dead"`
 	Reviews uint64 `json:"reviews"`
-	// Results that are kept.
-	Results uint64 `json:"results"`
+	// Results that are kept. ResultsEver and DeadEver are those that there ever were.
+	Results     uint64 `json:"results"`
+	ResultsEver uint64 `json:"results_ever"`
+	DeadEver    uint64 `json:"dead_ever"`
 }
 
 // WorkerStatus is one worker with its gates, by backend.
@@ -55,6 +57,8 @@ type WorkerStatus struct {
 	Version string                    `json:"version"`
 	Started time.Time                 `json:"started"`
 	Gates   map[string]capacity.Stats `json:"gates"`
+	// Verdicts are what the worker's runs were judged since it started, by prompt.
+	Verdicts map[string]telemetry.PromptVerdicts `json:"verdicts"`
 }
 
 // QueueStatus is one queue of a backend.
@@ -84,14 +88,26 @@ func (c *Client) Status(ctx context.Context) (*Status, error) {
 	if out.Queues, err = c.queues(ctx, out.At); err != nil {
 		return nil, err
 	}
-	for stream, n := range map[string]*uint64{c.names.DeadStream(): &out.Dead, c.names.ReviewsStream(): &out.Reviews, c.names.ResultsStream(): &out.Results} {
-		s, err := c.js.Stream(ctx, stream)
-		if err != nil {
-			return nil, fmt.Errorf("stream %s: %w", stream, err)
+	var reviewsEver uint64
+	for _, s := range []struct {
+		name      string
+		now, ever *uint64
+	}{{c.names.DeadStream(), &out.Dead, &out.DeadEver}, {c.names.ReviewsStream(), &out.Reviews, &reviewsEver}, {c.names.ResultsStream(), &out.Results, &out.ResultsEver}} {
+		if *s.now, *s.ever, err = c.messages(ctx, s.name); err != nil {
+			return nil, err
 		}
-		*n = s.CachedInfo().State.Msgs
 	}
 	return out, nil
+}
+
+// messages are how many a stream has, and how many it was ever given.
+func (c *Client) messages(ctx context.Context, stream string) (now, ever uint64, err error) {
+	s, err := c.js.Stream(ctx, stream)
+	if err != nil {
+		return 0, 0, fmt.Errorf("stream %s: %w", stream, err)
+	}
+	state := s.CachedInfo().State
+	return state.Msgs, state.LastSeq, nil
 }
 
 // rollCall asks every worker for its stats, and takes the answers that come in time.
@@ -138,7 +154,7 @@ func workerOf(data []byte) (WorkerStatus, bool) {
 	for _, e := range s.Endpoints {
 		var told workerStats
 		if e.Name == askEndpoint && json.Unmarshal(e.Data, &told) == nil {
-			return WorkerStatus{ID: cmp.Or(s.Metadata["worker"], s.ID), Version: s.Version, Started: s.Started, Gates: told.Gates}, true
+			return WorkerStatus{ID: cmp.Or(s.Metadata["worker"], s.ID), Version: s.Version, Started: s.Started, Gates: told.Gates, Verdicts: told.Verdicts}, true
 		}
 	}
 	return WorkerStatus{}, false

@@ -50,6 +50,8 @@ type asking struct {
 	limit time.Duration
 	// spares are the first tokens of subjects behind the space that the command can do without.
 	spares []string
+	// goOn says that a missing right ends what needs it, not the command; it is told.
+	goOn bool
 }
 
 // ask connects and calls do with a context that ends with the limit or with the first right that is missing; what is
@@ -62,6 +64,8 @@ func (f *natsFlags) ask(ctx context.Context, q asking, do func(context.Context, 
 		switch d := deniedOf(err, nc.NewInbox()); {
 		case d == nil:
 			fmt.Fprintf(os.Stderr, "emend: NATS: %v\n", err)
+		case q.goOn:
+			fmt.Fprintf(os.Stderr, "emend: %v\n", d)
 		case !q.spared(cfg.Space, d.subject):
 			giveUp(d)
 		}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -17,15 +18,18 @@ import (
 	"emend/capacity"
 	"emend/consumer"
 	"emend/internal/telemetry"
+	"emend/internal/web"
+	"emend/prompts"
 )
 
-// watcher serves a worker's health and metrics over HTTP. It holds no content and asks for no credentials: bind it to where
-// only your probes and scrapers are.
+// watcher serves a worker's health, its metrics and the page over HTTP. Without a token it shows no content and changes
+// nothing, but asks nobody who they are: bind it to where only your people, probes and scrapers are.
 type watcher struct {
 	listener net.Listener
 	registry *prometheus.Registry
 	metrics  *telemetry.Metrics
 	worker   atomic.Pointer[consumer.Worker]
+	page     atomic.Pointer[web.Page]
 	server   *http.Server
 }
 
@@ -46,6 +50,7 @@ func newWatcher(ctx context.Context, addr string) (*watcher, error) {
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { say(rw, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", w.ready)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(w.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("/", w.show)
 	w.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	return w, nil
 }
@@ -55,6 +60,29 @@ func (w *watcher) gates() map[string]capacity.Stats {
 		return worker.Gates()
 	}
 	return nil
+}
+
+// show is the page, from the moment at which the worker is connected.
+func (w *watcher) show(rw http.ResponseWriter, r *http.Request) {
+	if page := w.page.Load(); page != nil {
+		page.ServeHTTP(rw, r)
+		return
+	}
+	say(rw, http.StatusServiceUnavailable, "the worker is starting")
+}
+
+// showing serves the page of a space until stop is called.
+func (w *watcher) showing(nc *nats.Conn, cfg prompts.NATS, f *pageFlags) (stop func(), err error) {
+	if w == nil {
+		return func() {}, nil
+	}
+	client, err := consumer.NewClient(nc, cfg.Space, cfg.Domain)
+	if err != nil {
+		return nil, err
+	}
+	page, end := f.page(client, cfg.Space)
+	w.page.Store(page)
+	return func() { w.page.Store(nil); end() }, nil
 }
 
 // ready is 200 while the worker serves: it pulls, NATS is reachable, results can be stored, and it does not drain.
@@ -86,10 +114,10 @@ func (w *watcher) serve(log zerolog.Logger) (stop func()) {
 	go func() {
 		defer close(done)
 		if err := w.server.Serve(w.listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error().Err(err).Msg("health and metrics are no longer served")
+			log.Error().Err(err).Msg("page, health and metrics are no longer served")
 		}
 	}()
-	log.Info().Str("address", w.listener.Addr().String()).Msg("health and metrics")
+	log.Info().Str("address", w.listener.Addr().String()).Msg("page, health and metrics")
 	return func() { _ = w.server.Close(); <-done }
 }
 

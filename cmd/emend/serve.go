@@ -28,8 +28,9 @@ type serveOptions struct {
 	embedded, checkStreams, text  bool
 	// catalog takes the definitions from the space's catalogs in place of a folder.
 	catalog bool
-	// http is where health and metrics are served; "" for nowhere.
+	// http is where the page, health and metrics are served; "" for nowhere.
 	http  string
+	page  pageFlags
 	watch *watcher
 	port  int
 }
@@ -44,12 +45,16 @@ func (a *app) serve() *cobra.Command {
 			"SIGHUP reloads the definitions; a bad set is refused and the old stays. SIGTERM drains: nothing is lost.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.checkStreams = !manage
+			if err := o.page.load(); err != nil {
+				return err
+			}
 			return a.work(c.Context(), f, o, nil)
 		}}
 	f.register(c)
 	c.Flags().StringVar(&o.dir, "dir", ".", "the `FOLDER` with emend.yaml and prompts/")
 	c.Flags().StringVar(&o.config, "config", "", "an emend.yaml `FILE`; its folder is the working folder")
-	c.Flags().StringVar(&o.http, "http", "", "serve /healthz, /readyz and /metrics on this `ADDRESS`, such as 127.0.0.1:9090")
+	c.Flags().StringVar(&o.http, "http", "", "serve the page, /healthz, /readyz and /metrics on this `ADDRESS`, such as 127.0.0.1:9090")
+	o.page.register(c, "http-")
 	c.Flags().BoolVar(&o.catalog, "catalog", false, "follow the catalogs that `emend apply` stores, in place of a folder")
 	c.Flags().BoolVar(&o.embedded, "embedded", false, "start a nats-server inside this process")
 	c.Flags().StringVar(&o.store, "store", "", "where the embedded server keeps its streams (default: a temporary folder)")
@@ -106,6 +111,11 @@ func (a *app) serveOn(ctx context.Context, o serveOptions, snap *prompts.Snapsho
 		return err
 	}
 	defer eng.Close()
+	hidePage, err := o.watch.showing(nc, snap.Config().NATS, &o.page)
+	if err != nil {
+		return err
+	}
+	defer hidePage()
 	var w *consumer.Worker
 	w, err = consumer.NewWorker(nc, eng, consumer.Options{ID: o.id, Version: semver(), Log: log, CheckStreams: o.checkStreams, Metrics: o.watch.counts(), Ready: func() {
 		log.Info().Str("worker", w.ID()).Str("space", snap.Config().NATS.Space).Int("prompts", len(snap.Prompts())).Msg("serving")
