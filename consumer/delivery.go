@@ -43,7 +43,7 @@ type handler struct {
 func (w *Worker) handle(ctx context.Context, d *delivery) {
 	h := &handler{w: w, d: d, taken: time.Now(), engine: w.engine.Load()}
 	h.lease = w.leases.add(d, h.taken)
-	defer w.leases.remove(d)
+	defer w.leases.remove(h.lease)
 	backend, queue, id, err := w.names.ParseRun(d.msg.Subject)
 	h.backend, h.key = backend, Key{Queue: queue, ID: id}
 	h.fingerprint = schemas.Fingerprint(backend, d.msg.Data)

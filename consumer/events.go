@@ -22,6 +22,8 @@ type publisher struct {
 	key      Key
 	delivery uint64
 	seq      int
+	// buf is used again for every event: a publish copies.
+	buf []byte
 	// verdicts counts what engine events tell; nil for none.
 	verdicts *telemetry.Verdicts
 	// metrics counts every event that is sent; nil for none.
@@ -48,10 +50,11 @@ func (p *publisher) send(e schemas.Event) {
 	if p.metrics != nil {
 		p.metrics.Count(e)
 	}
-	b, err := schemas.Marshal(e)
+	b, err := e.AppendJSON(p.buf[:0])
 	if err != nil {
 		return
 	}
+	p.buf = b
 	_ = p.nc.Publish(p.names.Event(p.key.Queue, p.key.ID, e.Kind), b)
 }
 

@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -16,9 +17,8 @@ var (
 // again to the same worker. It is safe for concurrent use.
 type inflight struct {
 	mu       sync.Mutex
-	next     uint64
 	draining bool
-	runs     map[Key]map[uint64]*underway
+	runs     map[Key][]*underway
 }
 
 // underway is one execution of a run. Its fields are guarded by the mutex of inflight.
@@ -28,7 +28,7 @@ type underway struct {
 	called bool
 }
 
-func newInflight() *inflight { return &inflight{runs: map[Key]map[uint64]*underway{}} }
+func newInflight() *inflight { return &inflight{runs: map[Key][]*underway{}} }
 
 // add returns a context that abort ends, what asks whether a call may begin, and what forgets the run. Of a worker that
 // drains the context is done at once.
@@ -37,16 +37,11 @@ func (f *inflight) add(ctx context.Context, k Key) (work context.Context, call f
 	u := &underway{cancel: cancel}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.next++
-	n := f.next
-	if f.runs[k] == nil {
-		f.runs[k] = map[uint64]*underway{}
-	}
-	f.runs[k][n] = u
+	f.runs[k] = append(f.runs[k], u)
 	if f.draining {
 		cancel(errPutDown)
 	}
-	return ctx, func() error { return f.call(u) }, func() { f.forget(k, n) }
+	return ctx, func() error { return f.call(u) }, func() { f.forget(k, u) }
 }
 
 // call marks a run as one that calls; its first call does not begin while the worker drains.
@@ -60,12 +55,12 @@ func (f *inflight) call(u *underway) error {
 	return nil
 }
 
-func (f *inflight) forget(k Key, n uint64) {
+func (f *inflight) forget(k Key, u *underway) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.runs[k][n].cancel(nil)
-	delete(f.runs[k], n)
-	if len(f.runs[k]) == 0 {
+	u.cancel(nil)
+	rest := slices.DeleteFunc(f.runs[k], func(o *underway) bool { return o == u })
+	if f.runs[k] = rest; len(rest) == 0 {
 		delete(f.runs, k)
 	}
 }

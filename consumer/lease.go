@@ -15,7 +15,9 @@ import (
 // from when it was sent. Past it another worker may have the run: no call may start, and neither nak nor term be sent.
 // A lease that is over stays over: the server answers heartbeats of old deliveries too.
 type lease struct {
-	wait  time.Duration
+	// ack is the subject that heartbeats go to, key the lease's name in the subjects of their answers.
+	ack, key string
+	wait     time.Duration
 	until atomic.Int64 // unix nanoseconds
 }
 
@@ -42,32 +44,28 @@ type leases struct {
 	inbox string
 	wait  time.Duration
 	mu    sync.Mutex
-	held  map[string]*lease // by ack subject
-	byKey map[string]string // short token in the answer's subject -> ack subject
-	keys  map[string]string
+	held  map[string]*lease // by key
 	next  uint64
 }
 
 func newLeases(nc *nats.Conn, inbox string, wait time.Duration) *leases {
-	return &leases{nc: nc, inbox: inbox, wait: wait, held: map[string]*lease{}, byKey: map[string]string{}, keys: map[string]string{}}
+	return &leases{nc: nc, inbox: inbox, wait: wait, held: map[string]*lease{}}
 }
 
 func (l *leases) add(d *delivery, now time.Time) *lease {
+	le := newLease(now, l.wait)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	le := newLease(now, l.wait)
 	l.next++
-	key := strconv.FormatUint(l.next, 36)
-	l.held[d.msg.Reply], l.byKey[key], l.keys[d.msg.Reply] = le, d.msg.Reply, key
+	le.ack, le.key = d.msg.Reply, strconv.FormatUint(l.next, 36)
+	l.held[le.key] = le
 	return le
 }
 
-func (l *leases) remove(d *delivery) {
+func (l *leases) remove(le *lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.byKey, l.keys[d.msg.Reply])
-	delete(l.keys, d.msg.Reply)
-	delete(l.held, d.msg.Reply)
+	delete(l.held, le.key)
 }
 
 // beat sends a heartbeat for every lease.
@@ -75,8 +73,8 @@ func (l *leases) beat(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	sent := "." + strconv.FormatInt(now.UnixNano(), 36)
-	for ack := range l.held {
-		if l.nc.PublishRequest(ack, l.inbox+"."+l.keys[ack]+sent, []byte("+WPI")) != nil {
+	for key, le := range l.held {
+		if l.nc.PublishRequest(le.ack, l.inbox+"."+key+sent, []byte("+WPI")) != nil {
 			return
 		}
 	}
@@ -94,7 +92,7 @@ func (l *leases) confirmed(m *nats.Msg) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if le := l.held[l.byKey[key]]; le != nil {
+	if le := l.held[key]; le != nil {
 		le.extend(time.Unix(0, nanos), time.Now())
 	}
 }

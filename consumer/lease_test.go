@@ -52,8 +52,8 @@ func TestLease(t *testing.T) {
 	check(40*time.Second, false)
 }
 
-func answer(l *leases, d *delivery, sent time.Time) *nats.Msg {
-	return &nats.Msg{Subject: l.inbox + "." + l.keys[d.msg.Reply] + "." + strconv.FormatInt(sent.UnixNano(), 36)}
+func answer(l *leases, le *lease, sent time.Time) *nats.Msg {
+	return &nats.Msg{Subject: l.inbox + "." + le.key + "." + strconv.FormatInt(sent.UnixNano(), 36)}
 }
 
 // TestAnswerBelongsToItsHeartbeat: an answer extends from when its own heartbeat was sent, not from a later one's.
@@ -64,23 +64,23 @@ func TestAnswerBelongsToItsHeartbeat(t *testing.T) {
 		began := time.Now()
 		held := l.add(d, began)
 		time.Sleep(21 * time.Second)
-		l.confirmed(answer(l, d, began.Add(10*time.Second)))
+		l.confirmed(answer(l, held, began.Add(10*time.Second)))
 		if at := began.Add(40 * time.Second); !held.held(at.Add(-1)) || held.held(at) {
 			t.Errorf("held until %v after its start", time.Unix(0, held.until.Load()).Sub(began))
 		}
-		refused := answer(l, d, began.Add(20*time.Second))
+		refused := answer(l, held, began.Add(20*time.Second))
 		refused.Header = nats.Header{"Status": {"503"}}
 		for _, m := range []*nats.Msg{refused, {Subject: l.inbox + ".1"}, {Subject: l.inbox + ".zz.5"}, {Subject: l.inbox + ".1.!"}} {
 			l.confirmed(m)
 		}
-		late := answer(l, d, began.Add(20*time.Second))
-		l.remove(d)
+		late := answer(l, held, began.Add(20*time.Second))
+		l.remove(held)
 		l.confirmed(late)
 		if held.held(began.Add(40 * time.Second)) {
 			t.Error("extended by what is no answer")
 		}
-		if len(l.held)+len(l.byKey)+len(l.keys) != 0 {
-			t.Errorf("a removed lease is remembered: %v %v %v", l.held, l.byKey, l.keys)
+		if len(l.held) != 0 {
+			t.Errorf("a removed lease is remembered: %v", l.held)
 		}
 	})
 }

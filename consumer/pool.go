@@ -12,7 +12,13 @@ import (
 	"emend/prompts"
 )
 
-// pool pulls the runs of one backend and starts a goroutine for each. Its own goroutine (run) is the only one that
+// job is a delivery with the queue that it came from.
+type job struct {
+	q *queue
+	d *delivery
+}
+
+// pool pulls the runs of one backend and has a goroutine for each. Its own goroutine (run) is the only one that
 // touches pulls and places; the others speak to it through channels.
 type pool struct {
 	w       *Worker
@@ -24,6 +30,9 @@ type pool struct {
 	done    chan *queue
 	active  int
 	running sync.WaitGroup
+	// next is where a goroutine whose run ended waits for another: its stack has grown already. closed ends them.
+	next   chan job
+	closed chan struct{}
 	// reconnects is the connection's count when last looked at.
 	reconnects uint64
 	// missing holds pulling back while a durable is made anew.
@@ -46,6 +55,7 @@ func newPool(w *Worker, b prompts.Backend, cfg prompts.Config) *pool {
 	p.reconnects = w.nc.Stats().Reconnects
 	p.inbox = make(chan *nats.Msg, p.places+1024)
 	p.done = make(chan *queue, p.places)
+	p.next, p.closed = make(chan job), make(chan struct{})
 	return p
 }
 
@@ -68,6 +78,7 @@ func (p *pool) run(stop, work context.Context) {
 	}
 	p.close()
 	p.giveBack(work)
+	close(p.closed)
 }
 
 // close ends the pulls. What the server has delivered by now comes before its answer to the flush: dropped, it would
@@ -160,11 +171,40 @@ func (p *pool) take(work context.Context, m *nats.Msg) {
 	}
 	q.running++
 	p.active++
-	p.running.Go(func() {
-		defer func() { p.done <- q }()
-		p.w.handle(work, d)
-	})
+	p.running.Add(1)
+	select {
+	case p.next <- job{q, d}:
+	default:
+		go p.work(work, job{q, d})
+	}
 }
+
+// work does runs one after the other, as long as the next comes soon.
+func (p *pool) work(ctx context.Context, j job) {
+	idle := time.NewTimer(idleFor)
+	defer idle.Stop()
+	for {
+		p.do(ctx, j)
+		idle.Reset(idleFor)
+		select {
+		case j = <-p.next:
+		case <-idle.C:
+			return
+		case <-p.closed:
+			return
+		}
+	}
+}
+
+// do handles one delivery and frees its place, whatever happens.
+func (p *pool) do(ctx context.Context, j job) {
+	defer p.running.Done()
+	defer func() { p.done <- j.q }()
+	p.w.handle(ctx, j.d)
+}
+
+// idleFor is how long a goroutine waits for another run: long enough for a busy queue, too short to keep the memory of a burst.
+const idleFor = time.Second
 
 // remakeAfter is the pause after a durable was found missing.
 const remakeAfter = time.Second

@@ -164,14 +164,7 @@ func (p *pulls) received(m *nats.Msg) (q *queue, gone bool) {
 }
 
 func (p *pulls) ofDurable(m *nats.Msg) *queue {
-	t := strings.Split(m.Reply, ".")
-	durable := ""
-	switch {
-	case len(t) == 9:
-		durable = t[3]
-	case len(t) > 9:
-		durable = t[5]
-	}
+	durable := durableOf(m.Reply)
 	for _, q := range p.queues {
 		if q.durable == durable {
 			p.take(q)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
 
 	"emend/engine"
 	"emend/engine/run"
@@ -24,7 +25,7 @@ const (
 // be stored is kept as a state. It reports whether the message is done with.
 func (h *handler) settle(work context.Context, r schemas.Result, replace uint64, s run.State) bool {
 	h.stamp(&r)
-	body, err := schemas.Marshal(r)
+	body, err := r.AppendJSON(make([]byte, 0, len(r.Output)+resultRoom))
 	if err == nil && int64(len(body))+headerRoom > h.w.nc.MaxPayload() {
 		r, body, err = h.smaller(work, r, len(body))
 	}
@@ -68,8 +69,11 @@ func (h *handler) smaller(work context.Context, r schemas.Result, size int) (sch
 // blobTries bounds how often an output is tried to be stored apart.
 const blobTries = 5
 
-// headerRoom is kept for the headers of a result.
-const headerRoom = 4096
+// headerRoom is kept for the headers of a result; resultRoom is what most results have beside their output.
+const (
+	headerRoom = 4096
+	resultRoom = 1280
+)
 
 func (h *handler) store(work context.Context, r schemas.Result, body []byte, replace uint64, s run.State) bool {
 	pause := settleBackoffMin
@@ -177,7 +181,9 @@ func (h *handler) finish(r schemas.Result, body []byte, s run.State) {
 	if r.Error == nil && r.Counts.Calls > 0 {
 		h.sayAnswers()
 	}
-	h.log().Info().Str("status", r.Status).Int("calls", r.Counts.Calls).Int64("total_ms", r.TimingMS.Total).Msg("run finished")
+	if h.w.log.GetLevel() <= zerolog.InfoLevel { // a logger with the run's fields is not made for nothing
+		h.log().Info().Str("status", r.Status).Int("calls", r.Counts.Calls).Int64("total_ms", r.TimingMS.Total).Msg("run finished")
+	}
 }
 
 // resend answers with the stored result and acks: no call is made.

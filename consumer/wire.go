@@ -24,25 +24,47 @@ type delivery struct {
 // parseDelivery reads the reply subject of a delivered message: $JS.ACK.<domain>.<account>.<stream>.<consumer>.
 // <count>.<stream seq>.<consumer seq>.<time>.<pending>.<token>, of which older forms lack domain, account and token.
 func parseDelivery(nc *nats.Conn, m *nats.Msg) (*delivery, error) {
-	t := strings.Split(m.Reply, ".")
-	if len(t) < 9 || t[0] != "$JS" || t[1] != "ACK" {
+	rest, ok := strings.CutPrefix(m.Reply, "$JS.ACK.")
+	tokens := 2 + strings.Count(rest, ".") + 1
+	if !ok || tokens < 9 {
 		return nil, fmt.Errorf("message on %s has no ack subject", m.Subject)
 	}
-	if len(t) == 9 {
-		t = append([]string{t[0], t[1], "", ""}, t[2:]...)
+	skip := 4
+	if tokens == 9 {
+		skip = 2
+	} else if tokens < 11 {
+		return nil, fmt.Errorf("ack subject of %s has %d tokens", m.Subject, tokens)
 	}
-	if len(t) < 11 {
-		return nil, fmt.Errorf("ack subject of %s has %d tokens", m.Subject, len(t))
+	for range skip {
+		_, rest, _ = strings.Cut(rest, ".")
 	}
-	nums := make([]uint64, 5)
+	var nums [5]uint64
 	for i := range nums {
-		n, err := strconv.ParseUint(t[6+i], 10, 64)
+		var word string
+		word, rest, _ = strings.Cut(rest, ".")
+		n, err := strconv.ParseUint(word, 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("ack subject of %s: token %d is no number", m.Subject, 6+i)
 		}
 		nums[i] = n
 	}
 	return &delivery{msg: m, nc: nc, count: nums[0], seq: nums[1], published: time.Unix(0, int64(nums[3])), pending: nums[4]}, nil
+}
+
+// durableOf is the durable that an ack subject names, "" if it is none.
+func durableOf(ack string) string {
+	skip := 5
+	switch dots := strings.Count(ack, "."); {
+	case dots < 8:
+		return ""
+	case dots == 8:
+		skip = 3
+	}
+	for range skip {
+		_, ack, _ = strings.Cut(ack, ".")
+	}
+	durable, _, _ := strings.Cut(ack, ".")
+	return durable
 }
 
 // ack removes the message from the work queue. A lost ack is harmless: the redelivery finds the stored result.
