@@ -126,7 +126,7 @@ func New(source Source, o Options) *Page {
 	}
 	mux := http.NewServeMux()
 	p.routes(mux)
-	mux.Handle("GET /", http.FileServerFS(files))
+	mux.Handle("/", http.FileServerFS(files))
 	p.handler = guard(o, mux)
 	return p
 }
