@@ -49,7 +49,11 @@ func (w *Worker) Cancel(ctx context.Context, k Key) (schemas.CancelReply, error)
 		settled, err := w.settleCancelled(ctx, k, backend, m, seq)
 		if settled == Stored {
 			out.Status, out.Cancelled = schemas.StatusCancelled, true
-			return out, w.clear(ctx, k, m.Sequence)
+			err := w.clear(ctx, k, m.Sequence)
+			if pipelineOf(backend) != "" {
+				err = errors.Join(err, w.cancelChildren(ctx, k))
+			}
+			return out, err
 		}
 		if err != nil && settled != Another {
 			return out, err
@@ -86,7 +90,7 @@ func (w *Worker) clear(ctx context.Context, k Key, seq uint64) error {
 const cancelTries = 5
 
 func (w *Worker) settleCancelled(ctx context.Context, k Key, backend string, m *jetstream.RawStreamMsg, seq uint64) (Settled, error) {
-	h := &handler{w: w, key: k, backend: backend, taken: time.Now(), fingerprint: schemas.Fingerprint(backend, m.Data),
+	h := &handler{w: w, key: k, backend: ofBackend(backend), taken: time.Now(), fingerprint: schemas.Fingerprint(backend, m.Data),
 		d: &delivery{msg: &nats.Msg{Subject: m.Subject, Header: m.Header}, nc: w.nc, seq: m.Sequence, published: m.Time}}
 	h.events = &publisher{nc: w.nc, names: w.names, worker: w.id, metrics: w.opts.Metrics, key: k}
 	h.engine = w.engine.Load()
@@ -106,7 +110,7 @@ func (w *Worker) settleCancelled(ctx context.Context, k Key, backend string, m *
 		h.reply(r, body)
 		totals := engine.Totals(run.Result{State: s})
 		totals.TimingMS = r.TimingMS
-		h.events.send(schemas.Event{Kind: schemas.EventFinished, Outcome: r.Status, Backend: backend, Totals: &totals})
+		h.events.send(schemas.Event{Kind: schemas.EventFinished, Outcome: r.Status, Backend: h.backend, Totals: &totals})
 	}
 	return settled, err
 }
@@ -123,5 +127,5 @@ func (w *Worker) request(ctx context.Context, k Key) (*jetstream.RawStreamMsg, s
 		}
 		return m, b, nil
 	}
-	return nil, "", nil
+	return w.pipelineRequest(ctx, k)
 }

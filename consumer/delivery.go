@@ -34,6 +34,8 @@ type handler struct {
 	// checkpoints are the states that were stored for the run, the found one first: whoever takes it up next goes on from the
 	// last and bills it; whoever ends it without a call bills the one that it saw.
 	checkpoints []run.State
+	// pipe coordinates a pipeline run; nil for a run of a model.
+	pipe *coordination
 	// answersBefore is how many runs the backend had answered here when this one started.
 	answersBefore uint64
 }
@@ -112,6 +114,9 @@ func ofRequest(err error) bool {
 
 // planned decodes the request, brings in the inputs that are stored apart, and plans it.
 func (h *handler) planned(ctx context.Context) (*run.Plan, error) {
+	if h.pipe != nil {
+		return h.pipe.planned(ctx)
+	}
 	req, err := schemas.DecodeRequest(h.d.msg.Data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", prompts.ErrMalformed, err)
@@ -206,6 +211,10 @@ func (h *handler) unaddressable(ctx context.Context, err error) {
 
 // execute drives the run and settles it, or hands it back when its backend is in trouble or the worker drains.
 func (h *handler) execute(work context.Context, s run.State, replace uint64) {
+	if h.pipe != nil {
+		h.pipe.execute(work, replace)
+		return
+	}
 	ctx, call, forget := h.w.inflight.add(work, h.key)
 	defer forget()
 	defer h.turn(ctx)()

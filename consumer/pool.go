@@ -28,6 +28,8 @@ type pool struct {
 	inbox   chan *nats.Msg
 	sub     *nats.Subscription
 	done    chan *queue
+	// handle does a delivery.
+	handle  func(context.Context, *delivery)
 	active  int
 	running sync.WaitGroup
 	// next is where a goroutine whose run ended waits for another: its stack has grown already. closed ends them.
@@ -40,7 +42,7 @@ type pool struct {
 }
 
 func newPool(w *Worker, b prompts.Backend, cfg prompts.Config) *pool {
-	p := &pool{w: w, backend: b.Name, places: b.Admitted}
+	p := &pool{w: w, backend: b.Name, places: b.Admitted, handle: w.handle}
 	p.pulls = &pulls{nc: w.nc, inbox: w.nc.NewInbox(), open: map[string]*pull{},
 		prefix: w.names.API(cfg.NATS.Domain) + "CONSUMER.MSG.NEXT." + w.names.RunsStream() + "."}
 	total := 0
@@ -200,7 +202,7 @@ func (p *pool) work(ctx context.Context, j job) {
 func (p *pool) do(ctx context.Context, j job) {
 	defer p.running.Done()
 	defer func() { p.done <- j.q }()
-	p.w.handle(ctx, j.d)
+	p.handle(ctx, j.d)
 }
 
 // idleFor is how long a goroutine waits for another run: long enough for a busy queue, too short to keep the memory of a burst.
@@ -212,7 +214,7 @@ const remakeAfter = time.Second
 // turnAway hands a delivery back at once, with word that it was not started.
 func (p *pool) turnAway(work context.Context, d *delivery) {
 	d.turnedAway = true
-	p.running.Go(func() { p.w.handle(work, d) })
+	p.running.Go(func() { p.handle(work, d) })
 }
 
 // giveBack hands over at once what was delivered and not started.

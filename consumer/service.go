@@ -315,7 +315,7 @@ func (w *Worker) describe(ctx context.Context, p *schemas.Progress, k Key, backe
 		}
 		return
 	}
-	if c, err := w.js.Consumer(ctx, w.names.RunsStream(), w.names.Durable(backend, k.Queue)); err == nil {
+	if c, err := w.js.Consumer(ctx, w.names.RunsStream(), w.durableOf(backend, k.Queue)); err == nil {
 		if at := c.CachedInfo().Delivered.Stream; seq > at {
 			p.Place = int64(seq - at)
 		}

@@ -75,7 +75,7 @@ func (t Topology) runSubjects() []string {
 			out = append(out, t.names.RunFilter(b, q))
 		}
 	}
-	return out
+	return append(out, t.pipelineSubjects()...)
 }
 
 // Consumers returns the durables. A queue's in_flight is its durable's MaxAckPending: its bound over all workers.
@@ -83,12 +83,15 @@ func (t Topology) Consumers() []jetstream.ConsumerConfig {
 	var out []jetstream.ConsumerConfig
 	for _, b := range t.cfg.BackendNames() {
 		for _, q := range t.cfg.QueueNames() {
-			out = append(out, jetstream.ConsumerConfig{Durable: t.names.Durable(b, q), FilterSubject: t.names.RunFilter(b, q),
-				AckPolicy: jetstream.AckExplicitPolicy, AckWait: t.ack, MaxDeliver: backstop, MaxAckPending: t.cfg.Queues[q].InFlight,
-				DeliverPolicy: jetstream.DeliverAllPolicy, ReplayPolicy: jetstream.ReplayInstantPolicy, MaxWaiting: 512})
+			out = append(out, t.durable(t.names.Durable(b, q), t.names.RunFilter(b, q), t.cfg.Queues[q].InFlight))
 		}
 	}
-	return out
+	return append(out, t.pipelineConsumers()...)
+}
+
+func (t Topology) durable(name, filter string, inFlight int) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{Durable: name, FilterSubject: filter, AckPolicy: jetstream.AckExplicitPolicy, AckWait: t.ack, MaxDeliver: backstop,
+		MaxAckPending: inFlight, DeliverPolicy: jetstream.DeliverAllPolicy, ReplayPolicy: jetstream.ReplayInstantPolicy, MaxWaiting: 512}
 }
 
 // Plan compares the topology with the server and returns what differs; nothing is changed.
@@ -112,8 +115,14 @@ func (t Topology) Plan(ctx context.Context, js jetstream.JetStream) ([]Change, e
 		}
 		out = append(out, c...)
 	}
-	bucket, err := t.planBucket(ctx, js)
-	return append(out, bucket...), err
+	for _, plan := range []func(context.Context, jetstream.JetStream) ([]Change, error){t.planBucket, t.planReuse} {
+		c, err := plan(ctx, js)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c...)
+	}
+	return out, nil
 }
 
 func (t Topology) planStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (*Change, error) {

@@ -180,8 +180,12 @@ func (w *Worker) listen() (deaf func(), err error) {
 	}
 	cfg := w.engine.Load().Snapshot().Config()
 	for _, b := range w.engine.Load().Snapshot().Backends() {
-		p := newPool(w, b, cfg)
-		w.pools[b.Name] = p
+		w.pools[b.Name] = newPool(w, b, cfg)
+	}
+	if p := newPipelinePool(w, cfg); p != nil {
+		w.pools[pipelinePool] = p
+	}
+	for _, p := range w.pools {
 		if err := p.listen(); err != nil {
 			deaf()
 			return nil, err
