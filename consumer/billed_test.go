@@ -39,3 +39,26 @@ func TestBilled(t *testing.T) {
 		}
 	}
 }
+
+// An earlier delivery of the same request that settles after all has none of what a later one saved.
+func TestAnEarlierDeliveryKnowsNothingOfALaterOne(t *testing.T) {
+	found, own := run.State{Counts: schemas.Counts{Calls: 1}}, run.State{Counts: schemas.Counts{Calls: 2}}
+	for name, c := range map[string]struct {
+		seq, delivery uint64
+		found, known  int
+	}{
+		"an earlier delivery, nothing found":     {7, 1, 0, 0},
+		"an earlier delivery, a state found":     {7, 1, 1, 1},
+		"a later delivery":                       {7, 3, 0, 2},
+		"another publication":                    {8, 1, 0, 2},
+		"no delivery at all, such as a cancel's": {7, 0, 1, 2},
+	} {
+		h := &handler{d: &delivery{seq: 7, count: 2}, checkpoints: []run.State{found, own}, found: c.found}
+		if got := len(h.known(&schemas.Result{Request: schemas.RequestRef{Seq: c.seq, Delivery: c.delivery}})); got != c.known {
+			t.Errorf("%s: %d checkpoints, want %d", name, got, c.known)
+		}
+	}
+	if h := (&handler{checkpoints: []run.State{own}}); len(h.known(nil)) != 1 {
+		t.Error("where nothing is stored all checkpoints are known")
+	}
+}

@@ -34,6 +34,8 @@ type handler struct {
 	// checkpoints are the states that were stored for the run, the found one first: whoever takes it up next goes on from the
 	// last and bills it; whoever ends it without a call bills the one that it saw.
 	checkpoints []run.State
+	// found is how many of the checkpoints were there when the delivery came: 0 or 1.
+	found int
 	// pipe coordinates a pipeline run; nil for a run of a model.
 	pipe *coordination
 	// answersBefore is how many runs the backend had answered here when this one started.
@@ -70,7 +72,7 @@ func (h *handler) decide(ctx context.Context) {
 	}
 	h.saved = entry
 	if where.State != nil {
-		h.checkpoints = []run.State{*where.State}
+		h.checkpoints, h.found = []run.State{*where.State}, 1
 	}
 	h.saved.By = fmt.Sprintf("%s/%d", h.w.id, h.d.count)
 	facts := Delivery{Seq: h.d.seq, Fingerprint: h.fingerprint, Published: h.d.published, Starts: entry.Starts}

@@ -169,12 +169,9 @@ func (l *Ledger) save(ctx context.Context, k Key, s *saved) error {
 	if err != nil {
 		return fmt.Errorf("saved state of %s/%s: %w", k.Queue, k.ID, err)
 	}
-	key := l.names.StateKey(k.Queue, k.ID)
-	rev, err := l.put(ctx, key, b, s.rev)
+	rev, err := l.state.Update(ctx, l.names.StateKey(k.Queue, k.ID), b, s.rev)
 	if wasWritten(err) {
-		if s.rev, err = l.writable(ctx, key, s); err == nil {
-			rev, err = l.put(ctx, key, b, s.rev)
-		}
+		rev, err = l.overwrite(ctx, k, b, s)
 	}
 	switch {
 	case err == nil:
@@ -192,29 +189,51 @@ func wasWritten(err error) bool {
 	return errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch)
 }
 
-// writable returns the revision of an entry that s may replace, or ErrOvertaken.
-func (l *Ledger) writable(ctx context.Context, key string, s *saved) (uint64, error) {
+// overwrite writes an entry over one that is not as it was last seen, if s may replace it, or returns ErrOvertaken.
+func (l *Ledger) overwrite(ctx context.Context, k Key, b []byte, s *saved) (uint64, error) {
+	key := l.names.StateKey(k.Queue, k.ID)
 	entry, err := l.state.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return s.rev, ErrOvertaken // whoever erased it has ended the run
+		if err := l.ended(ctx, k, s); err != nil {
+			return 0, err
+		}
+		return l.state.Create(ctx, key, b) // it was erased when an earlier request under this id ended
 	}
 	if err != nil {
-		return s.rev, err
+		return 0, err
 	}
 	var there saved
 	readable := json.Unmarshal(entry.Value(), &there) == nil && there.V == savedVersion
 	own := there.Seq == s.Seq && there.By == s.By && s.By != ""
 	if !readable || there.Seq < s.Seq || own || entry.Revision() == s.rev {
-		return entry.Revision(), nil
+		s.rev = entry.Revision()
+		return l.state.Update(ctx, key, b, s.rev)
 	}
-	return s.rev, ErrOvertaken
+	return 0, ErrOvertaken
 }
 
-func (l *Ledger) put(ctx context.Context, key string, b []byte, rev uint64) (uint64, error) {
-	if rev == 0 {
-		return l.state.Create(ctx, key, b)
+// ended returns ErrOvertaken for an erased entry whose run has come to its end by another: a late delivery must leave nothing
+// behind, and must not take for unpaid what somebody else has told.
+func (l *Ledger) ended(ctx context.Context, k Key, s *saved) error {
+	if s.rev != 0 {
+		return ErrOvertaken
 	}
-	return l.state.Update(ctx, key, b, rev)
+	r, _, err := l.Result(ctx, k)
+	if err != nil {
+		return err
+	}
+	review := r == nil && l.reviewing.Load()
+	if review {
+		entry, err := l.Review(ctx, k)
+		if err != nil {
+			return err
+		}
+		review = entry != nil
+	}
+	if review || r != nil && r.Request.Seq == s.Seq {
+		return ErrOvertaken
+	}
+	return nil
 }
 
 // erase removes a run's saved state as it was last seen: what a new request has written since stays. Nothing is lost if

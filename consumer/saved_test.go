@@ -130,6 +130,28 @@ func TestErase(t *testing.T) {
 	l.erase(p.Context(), aKey, &saved{})
 }
 
+// TestSaveAfterTheEnd: a delivery that found nothing saves too late, when another has settled the run and erased its entry. It
+// is overtaken; the next request under the id is not.
+func TestSaveAfterTheEnd(t *testing.T) {
+	p := newPlace(t)
+	p.set(config(), 0)
+	l := p.ledger()
+	_, late := p.finds(l, 7, 1)
+	_, other := p.finds(l, 7, 2)
+	p.saves(l, other)
+	r := p.result(aKey, "a", 2, schemas.StatusFailed, 0)
+	p.settles(l, "a", r, 0, Stored)
+	stored, _, err := l.Result(p.Context(), aKey)
+	p.must(err)
+	late.Seq = stored.Request.Seq
+	l.erase(p.Context(), aKey, other)
+	if err := l.save(p.Context(), aKey, late); !errors.Is(err, ErrOvertaken) {
+		t.Errorf("saved after the end: %v", err)
+	}
+	_, next := p.finds(l, late.Seq+2, 1)
+	p.saves(l, next)
+}
+
 // TestUnreadableEntryIsWrittenOver: an entry of another version costs a start, never the run.
 func TestUnreadableEntryIsWrittenOver(t *testing.T) {
 	p := newPlace(t)

@@ -139,11 +139,20 @@ func (h *handler) overtaken(ctx context.Context, s run.State) bool {
 // superseded publishes what an execution spent that nobody else tells: its result is not the stored one, which has what was
 // saved on the way in its own totals. r is the stored result, nil where there is none yet.
 func (h *handler) superseded(s run.State, r *schemas.Result) {
-	totals := engine.Totals(run.Result{State: spent(s, billed(h.checkpoints, r))})
+	totals := engine.Totals(run.Result{State: spent(s, billed(h.known(r), r))})
 	if totals.Counts.Calls+totals.Counts.ValidatorCalls == 0 {
 		return
 	}
 	h.events.send(schemas.Event{Kind: schemas.EventSuperseded, Totals: &totals, Backend: h.backend})
+}
+
+// known are the checkpoints that whoever stored a result can have gone on from: an earlier delivery of the same request began
+// before this one saved anything, and knows no more than what this one found.
+func (h *handler) known(r *schemas.Result) []run.State {
+	if r != nil && r.Request.Seq == h.d.seq && 0 < r.Request.Delivery && r.Request.Delivery < h.d.count {
+		return h.checkpoints[:h.found]
+	}
+	return h.checkpoints
 }
 
 // billed is the checkpoint whose calls are in the totals of a stored result. One that was settled without an execution, such as

@@ -124,6 +124,9 @@ func (s *site) reader(stream, subject string) func() jetstream.Msg {
 	return func() jetstream.Msg {
 		s.Helper()
 		m, err := c.Next(jetstream.FetchMaxWait(patience))
+		for end := time.Now().Add(patience); errors.Is(err, nats.ErrNoResponders) && time.Now().Before(end); {
+			m, err = c.Next(jetstream.FetchMaxWait(patience)) // a consumer of a cluster that has no leader yet
+		}
 		if err != nil {
 			s.Fatalf("nothing on %s: %v", subject, err)
 		}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,20 +61,28 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// freePorts are ports of loopback that nobody listens on now.
-func freePorts(t *testing.T, n int) []int {
+// freePorts are ports of loopback that nobody listens on now, each given once: they lie below those that systems give to
+// outgoing connections, one of which could take a port before its server does.
+func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+	for tries := 0; len(ports) < n; tries++ {
+		port := 12_000 + rand.N(20_000)
+		if _, given := givenPorts.LoadOrStore(port, true); given {
+			continue
+		}
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
+		if err == nil {
+			ports = append(ports, port)
+			err = l.Close()
+		}
+		if err != nil && tries > 100 {
 			t.Fatal(err)
 		}
-		defer func() { _ = l.Close() }()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
 	return ports
 }
+
+var givenPorts sync.Map
 
 // dial connects to whichever node is there, and goes on to another when it leaves.
 func (c *cluster) dial() (*nats.Conn, jetstream.JetStream) {
@@ -177,4 +187,44 @@ func (c *cluster) publishAll(runs int) error {
 		}
 	}
 	return nil
+}
+
+// TestWorkerPartitionedWhileItRuns: one of two workers of a cluster is cut off with calls open. The other takes its runs over
+// when their leases are past; what it answers when it is back is superseded, and it sends neither nak nor term.
+func TestWorkerPartitionedWhileItRuns(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	acks := c.watchAcks()
+	d, nc, back := c.line()
+	c.workerOn(nc)
+	const runs = 8
+	for i := range runs {
+		c.publish(fmt.Sprint("c-", i), body("rate", fmt.Sprint(holdMark, i)))
+	}
+	for range runs {
+		receive(c.site, "the first worker calls", c.mock.arrived)
+	}
+	other, _ := c.dial()
+	c.workerOn(other)
+	d.cut()
+	for range runs {
+		receive(c.site, "the second worker calls", c.mock.arrived)
+	}
+	d.mend()
+	receive(c.site, "the first worker is back", back)
+	c.mock.release()
+	told := 0
+	for i := range runs {
+		r := c.settledResult(fmt.Sprint("c-", i))
+		if r.Status != schemas.StatusSucceeded || r.Counts.Calls != 1 {
+			t.Errorf("run %s: %s %+v, %+v", r.ID, r.Status, r.Error, r.Counts)
+		}
+		told += r.Counts.Calls + c.event(r.ID, schemas.EventSuperseded).Totals.Counts.Calls
+	}
+	if c.calls(2 * runs); told != 2*runs {
+		t.Errorf("%d calls are told of %d", told, 2*runs)
+	}
+	c.eventually("the queue is empty", func() bool { return c.holds(c.names.RunsStream()) == 0 })
+	acks.none(c.site, "-NAK")
+	acks.none(c.site, "+TERM")
 }
