@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"emend/engine/contract"
+	"emend/engine"
 	"emend/engine/pipeline"
 	"emend/engine/run"
 	"emend/prompts"
@@ -193,34 +193,12 @@ func (c *coordination) conclude(work context.Context, err error, replace uint64)
 	}
 }
 
-// result is the machine's on the wire. Its usage is the sum of its jobs', which each told theirs when they finished: the
-// finished event of the whole has no totals of them.
+// result is the machine's on the wire. Its jobs each told their usage when they finished: the finished event of the whole has
+// no totals of them.
 func (c *coordination) result() schemas.Result {
-	end := c.end
-	r := schemas.Result{Status: end.Status, Output: end.Output, Error: end.Error, Counts: end.Counts, Warnings: end.Warnings, Pipeline: end.Report,
-		Source: schemas.Source{Catalog: c.run.Shell.Catalog}, Metadata: c.run.Shell.Metadata, Attempts: []schemas.Attempt{}}
+	r := engine.WirePipeline(c.run.Shell, *c.end)
 	r.Counts.Executions = int(c.h.d.count)
-	if end.Error == nil {
-		if end.Usage.Calls > 0 {
-			r.Usage = end.Usage.Usage()
-		}
-		if end.ValidatorUsage.Calls > 0 {
-			r.ValidatorUsage = end.ValidatorUsage.Usage()
-		}
-	}
-	if v := end.Verdict; v != nil && v.Err == nil {
-		r.Validation = verdictOf(*v)
-	}
 	return r
-}
-
-func verdictOf(v contract.Verdict) *schemas.Validation {
-	out := &schemas.Validation{Mode: schemas.ModeJSONSchema, Valid: v.Valid(), Class: string(v.Class), Complete: v.Omitted == 0 && v.Rules.Skipped == 0,
-		Findings: []schemas.Finding{}, Validators: []schemas.Validator{}}
-	for _, f := range v.Findings {
-		out.Findings = append(out.Findings, schemas.Finding{Pointer: f.Pointer, Keyword: f.Keyword, Message: f.Message, Expected: f.Expected})
-	}
-	return out
 }
 
 // warn logs what does not end a run.

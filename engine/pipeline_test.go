@@ -1,0 +1,167 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"emend/engine"
+	"emend/engine/event"
+	"emend/engine/pipeline"
+	"emend/prompts"
+	"emend/schemas"
+)
+
+// pipelineEngine is an engine over a pipeline whose backend plays script.
+func pipelineEngine(t *testing.T, script string, replace ...string) *engine.Engine {
+	t.Helper()
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"emend.yaml":           "backends: {m: {dialect: scripted, options: {script: script.yaml}, permits: 3}}\nprofiles: {fast: {backend: m, model: small}}\ntransient_retries: 0\n",
+		"script.yaml":          script,
+		"prompts/names@1.yaml": "profile: fast\ninputs: {chunk: {}, index: {}}\nmessages: [{user: 'NAMES {{ .index }} {{ .chunk }}'}]\noutput: {mode: json}\nretries: 1\nchecks: [{judge: judge}]\n",
+		"prompts/judge@1.yaml": "profile: fast\ninputs: {candidate: {}}\nmessages: [{user: 'JUDGE {{ .candidate }}'}]\n",
+		"prompts/tidy@1.yaml":  "profile: fast\ninputs: {merged: {}}\nmessages: [{user: 'TIDY {{ .merged }}'}]\noutput: {mode: json}\n",
+		"prompts/split@1.yaml": "profile: fast\ninputs: {numbered: {}}\nmessages: [{user: 'SPLIT {{ .numbered }}'}]\n",
+		"pipelines/p@1.yaml":   "chunk: {by: paragraphs, size: 16B}\nlanes:\n  names: {extract: {prompt: names}, normalize: {prompt: tidy, retries: 2, retry_when: 'size(normalized) < 2'}}\n",
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(strings.NewReplacer(replace...).Replace(text))}
+	}
+	snap, err := prompts.LoadFS(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.New(snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
+}
+
+const approving = `
+rules:
+  - match: {contains: JUDGE}
+    replies: [{json: {reasons: [], decision: approve}}]
+`
+
+func TestRunPipelineInThisProcess(t *testing.T) {
+	e := pipelineEngine(t, approving+`
+  - match: {contains: NAMES 1}
+    replies: [{json: [a, b]}]
+  - match: {contains: NAMES 2}
+    replies: [{json: [c]}]
+  - match: {contains: TIDY}
+    replies: [{json: [x]}, {json: [x, y]}]
+`)
+	var told []string
+	seen := map[string]int{}
+	var mu sync.Mutex
+	r, err := e.RunPipeline(context.Background(), engine.PipelineRequest{ID: "try", Pipeline: "p", Inputs: map[string]any{"document": "First one.\n\nSecond one."},
+		Attempts: schemas.AttemptsFull, Metadata: map[string]string{"a": "b"}, Progress: func(p pipeline.Tell) { told = append(told, p.Lane+" "+p.Stage+" "+p.Outcome) },
+		Observer: event.Func(func(_ context.Context, ev event.Event) { mu.Lock(); defer mu.Unlock(); seen[fmt.Sprintf("%T", ev)]++ })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != schemas.StatusSucceeded || string(r.Output) != `{"names":["x","y"]}` || r.Metadata["a"] != "b" || r.Usage.Calls != 4 || r.ValidatorUsage.Calls != 2 {
+		t.Fatalf("%s %s %+v", r.Status, r.Output, r)
+	}
+	normalize := r.Pipeline.Stages[3]
+	if normalize.Attempts["initial"] != 1 || normalize.Attempts["retry"] != 1 || normalize.Jobs.Done != 1 {
+		t.Errorf("the second normalize is asked from the same budget: %+v", normalize)
+	}
+	if len(r.Pipeline.Jobs) != 3 || r.Pipeline.Jobs[0].Chunk != 1 || string(r.Pipeline.Jobs[1].Output) != `["c"]` {
+		t.Errorf("%+v", r.Pipeline.Jobs)
+	}
+	if seen["event.Finished"] != 4 || len(told) == 0 || told[0] != " chunk advanced" {
+		t.Errorf("%v %v", seen, told)
+	}
+}
+
+// A rejection with budget left is corrected inside its job, and told in the provenance.
+func TestPipelineCorrectsWhatAJudgeRejects(t *testing.T) {
+	e := pipelineEngine(t, `
+rules:
+  - match: {contains: 'JUDGE ["bad"]'}
+    replies: [{json: {reasons: [{code: invented, guidance: leave it out}], decision: reject}}]
+`+strings.TrimPrefix(approving, "\nrules:\n")+`
+  - match: {contains: leave it out}
+    replies: [{json: [good]}]
+  - match: {contains: NAMES 1}
+    replies: [{json: [bad]}]
+  - match: {contains: TIDY}
+    replies: [{json: [x, y]}]
+`)
+	r, err := e.RunPipeline(context.Background(), engine.PipelineRequest{Pipeline: "p@1", Inputs: map[string]any{"document": "Only one."}})
+	if err != nil || r.Status != schemas.StatusSucceeded {
+		t.Fatalf("%+v %v", r, err)
+	}
+	extract := r.Pipeline.Stages[1]
+	if extract.Corrected != 1 || extract.Attempts["correction"] != 1 || extract.RejectedBy["judge@1"] != 1 || r.Counts.Corrections != 1 || extract.Decision != schemas.StageAdvanced {
+		t.Errorf("%+v", extract)
+	}
+	if r.Pipeline.Jobs != nil {
+		t.Error("content without attempts: full")
+	}
+}
+
+func TestNormalizeFallback(t *testing.T) {
+	script := approving + `
+  - match: {contains: NAMES}
+    replies: [{json: [a]}]
+  - match: {contains: TIDY}
+    replies: [{json: [x]}]
+`
+	for fallback, want := range map[string]string{"": `{"names":["a"]}`, ", fallback: last": `{"names":["x"]}`, ", fallback: fail": ""} {
+		e := pipelineEngine(t, script, "size(normalized) < 2'", "size(normalized) < 2'"+fallback)
+		r, err := e.RunPipeline(context.Background(), engine.PipelineRequest{Pipeline: "p", Inputs: map[string]any{"document": "One."}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(r.Output) != want || r.Pipeline.Stages[3].Attempts["retry"] != 2 || (want == "") != (r.Status == schemas.StatusFailed) {
+			t.Errorf("%s: %s %s %+v", fallback, r.Status, r.Output, r.Pipeline.Stages[3])
+		}
+	}
+}
+
+func TestChunkPromptCuts(t *testing.T) {
+	e := pipelineEngine(t, approving+`
+  - match: {contains: SPLIT}
+    replies: [{json: {starts: [9]}}, {json: {starts: [1, 3]}}]
+  - match: {contains: NAMES 1}
+    replies: [{json: [a]}]
+  - match: {contains: NAMES 2}
+    replies: [{json: [b]}]
+  - match: {contains: TIDY}
+    replies: [{json: [x, y]}]
+`, "{by: paragraphs, size: 16B}", "{prompt: split}")
+	r, err := e.RunPipeline(context.Background(), engine.PipelineRequest{Pipeline: "p", Inputs: map[string]any{"document": "one\ntwo\nthree\n"}, Attempts: schemas.AttemptsFull})
+	if err != nil || r.Status != schemas.StatusSucceeded || r.Pipeline.Chunks != 2 || r.Counts.Repairs != 1 {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if first := r.Pipeline.Jobs[0]; first.Stage != schemas.StageChunk || string(first.Output) != `{"starts":[1,3]}` {
+		t.Errorf("%+v", first)
+	}
+}
+
+func TestPipelineIsRefusedOrStopped(t *testing.T) {
+	e := pipelineEngine(t, "default: {replies: [{json: [a], delay: 1h}]}\n")
+	_, err := e.RunPipeline(context.Background(), engine.PipelineRequest{Pipeline: "q", Inputs: map[string]any{"document": "One."}})
+	if !errors.Is(err, engine.ErrInvalidRequest) || !strings.Contains(err.Error(), "there is no pipeline") {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r, err := e.RunPipeline(ctx, engine.PipelineRequest{Pipeline: "p", Inputs: map[string]any{"document": "One."},
+		Observer: event.Func(func(_ context.Context, ev event.Event) {
+			if _, ok := ev.(event.AttemptStarted); ok {
+				cancel()
+			}
+		})})
+	if err != nil || r.Status != schemas.StatusCancelled || r.Output != nil {
+		t.Errorf("%+v %v", r, err)
+	}
+}
