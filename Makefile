@@ -11,7 +11,7 @@ STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
 NATS_CLI := build/tools/nats
 SERVERS := build/foreign/servers
 
-.PHONY: help build test race fuzz lint soak bench foreign demo check clean
+.PHONY: help build test race fuzz lint soak bench foreign page prices demo check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -55,8 +55,17 @@ foreign: build $(NATS_CLI) ## the official NATS clients against a worker, and th
 	npm ci --prefix $(SERVERS) --ignore-scripts --no-audit --no-fund --loglevel=error
 	EMEND=$(CURDIR)/build/emend NATS=$(CURDIR)/$(NATS_CLI) SERVERS=$(CURDIR)/$(SERVERS) $(GO) test -count=1 -timeout 5m -tags foreign ./integration/foreign/
 
+page: ## the page in a headless Chromium (Debian's package chromium); pictures of every view go to build/page
+	$(GO) vet -tags page ./integration
+	SHOTS=$(CURDIR)/build/page $(GO) test -count=1 -timeout 10m -tags page -run '^TestPage' ./integration
+
 $(NATS_CLI): tools/natscli/go.mod tools/natscli/go.sum
 	$(GO) build -modfile=tools/natscli/go.mod -o $@ github.com/nats-io/natscli/nats
+
+prices: ## internal/prices/prices.json of today, from npm @pydantic/genai-prices; needs Node and npm
+	cd tools/prices && npm install --save-exact --ignore-scripts --no-audit --no-fund --loglevel=error @pydantic/genai-prices@latest
+	cd tools/prices && node generate.cjs "$$(date -u +%F)" > ../../internal/prices/prices.json
+	$(GO) test ./internal/prices
 
 demo: ## three runs in one process, about four seconds
 	$(GO) run ./cmd/emend demo

@@ -166,7 +166,7 @@ func (h *handler) anew(old *run.State) run.State {
 	s := h.plan.Start()
 	if old != nil && old.V == run.StateVersion {
 		s.Counts, s.Usage, s.Attempts, s.Model, s.Waited, s.PutDowns = old.Counts, old.Usage, old.Attempts, old.Model, old.Waited, old.PutDowns
-		s.ValidatorUsage = old.ValidatorUsage
+		s.ValidatorUsage, s.Cost = old.ValidatorUsage, old.Cost
 	}
 	return s
 }
@@ -310,7 +310,7 @@ func (h *handler) slim(s *run.State) *run.State {
 	out := h.plan.Start()
 	out.Counts, out.Usage, out.Attempts = s.Counts, s.Usage, s.Attempts
 	out.Model, out.Waited, out.PutDowns = s.Model, s.Waited, s.PutDowns
-	out.ValidatorUsage = s.ValidatorUsage
+	out.ValidatorUsage, out.Cost = s.ValidatorUsage, s.Cost
 	return &out
 }
 

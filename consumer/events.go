@@ -68,6 +68,7 @@ func spent(s run.State, before *run.State) run.State {
 		Corrections: s.Counts.Corrections - b.Corrections, ValidatorCalls: s.Counts.ValidatorCalls - b.ValidatorCalls,
 		Executions: s.Counts.Executions - b.Executions}
 	s.ValidatorUsage = used(s.ValidatorUsage, before.ValidatorUsage)
+	s.Cost = s.Cost.Less(before.Cost)
 	s.Model, s.Waited = s.Model-before.Model, s.Waited-before.Waited
 	s.Usage = used(s.Usage, before.Usage)
 	return s

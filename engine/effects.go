@@ -32,6 +32,9 @@ type effects struct {
 	judges   judges
 	obs      observer
 	patience time.Duration
+	// meter, if any, is asked before each call; queue is whose run it is.
+	meter Meter
+	queue string
 	// allow is asked before every call; denied keeps its error.
 	allow  func() error
 	denied error
@@ -46,6 +49,11 @@ func (x *effects) Call(ctx context.Context, s run.State, c run.Call) run.Event {
 	if c.N > 0 && c.Attempt == 1 {
 		x.obs.send(ctx, event.Repair{Position: pos, Style: c.Style, N: c.N, M: c.M})
 	}
+	req := x.request(s, c)
+	metered := x.metered(req)
+	if f := x.unaffordable(s, metered); f != nil {
+		return run.Failed{NotStarted: true, Failure: *f}
+	}
 	asked := time.Now()
 	release, err := x.permit(ctx)
 	times := run.CallTimes{Wait: time.Since(asked)}
@@ -53,18 +61,25 @@ func (x *effects) Call(ctx context.Context, s run.State, c run.Call) run.Event {
 		return x.refused(ctx, err, times)
 	}
 	defer release()
+	end, none := x.begin(ctx, metered, times)
+	if none != nil {
+		return none
+	}
+	times.Wait = time.Since(asked)
 	if x.allow != nil {
 		if x.denied = x.allow(); x.denied != nil {
+			end(Spent{Known: true})
 			return run.Failed{NotStarted: true, Call: times, Failure: run.Failure{Category: schemas.CategoryInternal,
 				Message: "the caller no longer allows calls", Cause: x.denied}}
 		}
 	}
 	x.obs.send(ctx, event.AttemptStarted{Position: pos, CapacityWait: times.Wait})
 	began := time.Now()
-	resp, err := x.client.Generate(ctx, x.request(s, c))
+	resp, err := x.client.Generate(ctx, req)
 	times.Duration = time.Since(began)
 	release()
 	e := x.ended(ctx, resp, err, times)
+	end(x.spent(e))
 	x.observe(ctx, pos, e, times)
 	return e
 }
@@ -119,6 +134,9 @@ func (x *effects) observe(ctx context.Context, pos event.Position, e run.Event, 
 		out.Outcome, out.Status, out.Usage = e.Failure.Category, e.Failure.Status, e.Tokens
 	case run.Cancelled:
 		out.Outcome = e.Status
+	}
+	if usd, known := x.plan.Price.Of(out.Usage); known {
+		out.Cost = &usd
 	}
 	x.obs.send(ctx, out)
 }

@@ -26,6 +26,8 @@ type Execution struct {
 	Patience time.Duration
 	// Allow is asked before every call; its error ends the execution as it is, and Execute returns it. Nil allows all.
 	Allow func() error
+	// Meter is asked before every call, by judges too; nil for none.
+	Meter Meter
 	// Prepared says that preparation was a step of its own, apart in time.
 	Prepared bool
 }
@@ -70,7 +72,7 @@ func (e *Engine) admitted(ctx context.Context, x Execution, obs observer) (run.R
 	}
 	defer slot.Release()
 	fx := &effects{client: e.client(x.Plan), injected: e.injected != nil, plan: x.Plan, permit: slot.Permit, obs: obs,
-		patience: x.Patience, allow: x.Allow, judges: judges{client: e.client, gate: e.Gate}}
+		patience: x.Patience, allow: x.Allow, meter: x.Meter, queue: x.Plan.Queue, judges: judges{client: e.client, gate: e.Gate}}
 	res, err := run.Drive(ctx, x.Plan, x.Plan.Revive(x.State), fx, x.Save)
 	if err == nil {
 		err = fx.denied
@@ -174,7 +176,7 @@ func finished(obs observer, res run.Result, d time.Duration) event.Finished {
 // Totals of a run that ended, with the usage of failed ones too.
 func Totals(res run.Result) schemas.Totals {
 	s := res.State
-	return schemas.Totals{Counts: s.Counts, Usage: s.Usage.Usage(), ValidatorUsage: validatorUsage(s),
+	return schemas.Totals{Counts: s.Counts, Usage: s.Usage.Usage(), ValidatorUsage: validatorUsage(s), Cost: s.Cost.Cost(),
 		TimingMS: schemas.Timing{Waiting: s.Waited.Milliseconds(), Model: s.Model.Milliseconds()}}
 }
 

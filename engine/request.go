@@ -82,9 +82,11 @@ type RunResult struct {
 	Usage *schemas.Usage
 	// ValidatorUsage sums the calls of validators, apart from Usage; nil without any.
 	ValidatorUsage *schemas.Usage
-	Counts         schemas.Counts
-	Source         schemas.Source
-	Attempts       []schemas.Attempt
+	// Cost is what all calls cost by the price table; nil when nothing may have been billed.
+	Cost     *schemas.Cost
+	Counts   schemas.Counts
+	Source   schemas.Source
+	Attempts []schemas.Attempt
 	// Stages are the stage attempts of a run that needed more than one.
 	Stages []schemas.Stage
 	// Duration covers the whole operation with its waits and repairs.

@@ -15,13 +15,13 @@ import (
 func runResult(p *run.Plan, res run.Result, d time.Duration) *RunResult {
 	s := res.State
 	return &RunResult{ID: p.ID, Status: res.Status, RawOutput: s.Candidate.Text, Output: s.Judged.Value, Validation: *verdict(p, s),
-		Usage: s.Usage.Usage(), ValidatorUsage: validatorUsage(s), Counts: counts(s), Source: Source(p, s), Attempts: s.Attempts, Stages: p.AllStages(s), Duration: d, Warnings: warnings(p, s)}
+		Usage: s.Usage.Usage(), ValidatorUsage: validatorUsage(s), Cost: s.Cost.Cost(), Counts: counts(s), Source: Source(p, s), Attempts: s.Attempts, Stages: p.AllStages(s), Duration: d, Warnings: warnings(p, s)}
 }
 
 // WireResult is the form of a result that is stored and sent. Timing, request reference and worker are the caller's.
 func WireResult(p *run.Plan, res run.Result) schemas.Result {
 	s := res.State
-	out := schemas.Result{ID: p.ID, Queue: p.Queue, Status: res.Status, Counts: counts(s), Source: Source(p, s),
+	out := schemas.Result{ID: p.ID, Queue: p.Queue, Status: res.Status, Counts: counts(s), Source: Source(p, s), Cost: s.Cost.Cost(),
 		Attempts: s.Attempts, Warnings: warnings(p, s), Metadata: p.Metadata}
 	if out.Attempts == nil {
 		out.Attempts = []schemas.Attempt{}

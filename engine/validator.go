@@ -36,6 +36,9 @@ func (x *effects) Validate(ctx context.Context, s run.State, a run.Validate) run
 		return out
 	}
 	for range v.Retries + 1 {
+		if x.plan.MaxCost > 0 {
+			p.MaxCost = max(x.plan.MaxCost-s.Cost.USD-out.Cost.USD, 1)
+		}
 		if stopped := x.ask(ctx, s.Stage, p, &out); stopped != nil {
 			return *stopped
 		}
@@ -49,7 +52,7 @@ func (x *effects) Validate(ctx context.Context, s run.State, a run.Validate) run
 
 // ask makes one try and notes its outcome and what it cost.
 func (x *effects) ask(ctx context.Context, stage int, p *run.Plan, out *run.Validated) *run.Cancelled {
-	judge := &effects{client: x.judges.client(p), injected: x.injected, plan: p, permit: x.permit, allow: x.allow, patience: x.patience,
+	judge := &effects{client: x.judges.client(p), injected: x.injected, plan: p, permit: x.permit, allow: x.allow, patience: x.patience, meter: x.meter, queue: x.queue,
 		obs: observer{to: x.obs.to, position: position(p)}}
 	judge.obs.position.RunID, judge.obs.position.Validator, judge.obs.position.StageAttempt = x.plan.ID, p.Prompt, stage
 	gate := x.judges.gate(p.Backend)
@@ -61,6 +64,7 @@ func (x *effects) ask(ctx context.Context, stage int, p *run.Plan, out *run.Vali
 		report(gate, res)
 	}
 	out.Usage.Join(res.State.Usage)
+	out.Cost.Join(res.State.Cost)
 	out.Vote.Calls += res.State.Counts.Calls
 	out.Waited += res.State.Waited
 	if judge.denied != nil {

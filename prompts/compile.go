@@ -58,6 +58,7 @@ func (src *source) build() (*Snapshot, error) {
 		of := s.config.Profiles[name].Backend
 		s.profilesOf[of] = append(s.profilesOf[of], name)
 	}
+	src.priced(s)
 	for i, p := range src.prompts {
 		if c := src.compile(s, p, src.reports[i]); c != nil {
 			src.add(s, c, src.reports[i])

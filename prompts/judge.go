@@ -123,6 +123,7 @@ func (s *Snapshot) judgePlan(c *compiled, retries int, q run.Question) (*run.Pla
 		Messages:     append(messages, schemas.Message{Role: schemas.RoleUser, Content: judgeInstruction}),
 		Settings:     profile.Settings.Over(&c.def.Settings),
 		NativeSchema: schema, NativeName: "verdict", TransientRetries: retries, ExtraStatuses: backend.ExtraStatuses, Sink: run.SinkNone}
+	p.Price = s.priceOf[c.def.Profile]
 	p.PromptSHA256 = fingerprint(p, "", nil)
 	return p, nil
 }

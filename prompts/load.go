@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"emend/internal/prices"
 )
 
 // The names of the files.
@@ -132,6 +134,7 @@ func (l *loader) config(c *Config) (r *report, missing bool) {
 	default:
 		decode(r, configObject, text, c)
 		l.scripts(r, c)
+		l.prices(r, c)
 	}
 	return r, false
 }
@@ -158,6 +161,20 @@ func (l *loader) scripts(r *report, c *Config) {
 		b.Options = maps.Clone(b.Options)
 		b.Options["script"] = string(text)
 		c.Backends[name] = b
+	}
+}
+
+// prices reads the operator's own price table.
+func (l *loader) prices(r *report, c *Config) {
+	if c.Prices == "" {
+		return
+	}
+	text, err := l.read(path.Clean(c.Prices))
+	if err == nil {
+		c.prices, err = prices.Parse(text)
+	}
+	if err != nil {
+		r.fault("prices", "file %s: %v", c.Prices, err)
 	}
 }
 

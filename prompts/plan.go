@@ -35,7 +35,12 @@ func (s *Snapshot) Plan(req schemas.Request, from Origin) (*run.Plan, error) {
 	if err := p.refusal(); err != nil {
 		return nil, err
 	}
-	return p.plan(), nil
+	out := p.plan()
+	p.affordable(out)
+	if err := p.refusal(); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // planner gathers what a plan needs. Malformed problems go to the report, the others to their own lists.
@@ -88,6 +93,7 @@ func (p *planner) plan() *run.Plan {
 		out.Validators, out.Retries = p.s.validators(p.compiled), p.compiled.def.Retries
 		out.Policy = run.Policy{SemanticRejection: policy.SemanticRejection, ValidatorFailure: policy.ValidatorFailure}
 	}
+	out.Price, out.MaxCost = p.s.priceOf[p.profileName], p.maxCost()
 	p.staged(out)
 	out.Settings = out.Settings.Over(p.req.Settings)
 	if p.compiled != nil && p.req.Output == nil {

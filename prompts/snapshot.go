@@ -11,6 +11,7 @@ import (
 
 	"emend/engine/provider"
 	"emend/engine/provider/dialects"
+	"emend/internal/prices"
 )
 
 // Definitions are what a program may give instead of files. Zero values take the defaults of the files, except Permits
@@ -31,6 +32,8 @@ type Snapshot struct {
 	// profilesOf lists the profiles of a backend, sorted.
 	profilesOf map[string][]string
 	warnings   []Problem
+	// priceOf has the price of each profile's model, where it is known.
+	priceOf map[string]*prices.Price
 	// own are the endpoints of profiles, by the name of their stand-in backend.
 	own map[string]Backend
 }

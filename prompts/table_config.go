@@ -89,6 +89,8 @@ var backendObject = &object{name: "backend", doc: "One model endpoint. Its key i
 			doc: "whether a schema goes out as the provider's own constraint; require refuses a schema that its strict subset cannot carry", def: NativeAuto},
 		{name: "extra_statuses", kind: list{of: whole{400, 599}, max: 50, unique: true}, doc: "statuses that are retried besides 429, 500, 502, 503 and 504"},
 		{name: "max_body", kind: amount{1 << 10, 1 << 30}, doc: "the largest reply that is read", def: "16MiB"},
+		{name: "prices", kind: text{pattern: looseName, what: looseWords}, doc: "whose prices its models have: a provider of the price table, or none; absent means the one whose API is at url"},
+		{name: "daily_budget", kind: budgetKind, doc: "US dollars that its calls may cost in a day (UTC), over all workers; what could exceed it fails with category budget"},
 		{name: "options", kind: options{}, doc: "what only this dialect knows"},
 	}}
 
@@ -99,9 +101,13 @@ var queueObject = &object{name: "queue", doc: "A token of run and result subject
 	{name: "in_flight", kind: whole{1, 100_000}, doc: "its runs under way at once, over all workers, per backend", def: "64"},
 	{name: "allow", kind: list{of: text{oneOf: []string{AllowMessages, AllowSettings, AllowOutput, AllowProfile}}, max: 4, unique: true},
 		doc: "what its requests may set; absent allows everything, an empty list nothing"},
+	{name: "daily_budget", kind: budgetKind, doc: "US dollars that its runs may cost in a day (UTC), over all workers and backends"},
 	{name: "inboxes", kind: list{of: text{pattern: inboxName, what: "a subject, * and > allowed"}, min: 1, max: 100, unique: true},
 		doc: "subjects that a reply to its requests may go to, in place of nats.inboxes: so that no requester's results reach another's inbox"},
 }}
+
+// budgetKind is an amount of US dollars: a limit of zero is none that a run could meet.
+var budgetKind = number{0.000001, 1_000_000}
 
 var profileObject = &object{name: "profile", doc: "A backend, a model and its settings.", fields: []field{
 	{name: "backend", kind: text{pattern: subjectName, what: subjectWords}, doc: "a name of backends", required: true},
@@ -118,6 +124,7 @@ var configObject = &object{name: "emend.yaml", doc: "The configuration of worker
 		{name: "backends", kind: dict{of: backendObject, name: subjectName, what: subjectWords}, doc: "model endpoints by name"},
 		{name: "queues", kind: dict{of: queueObject, name: subjectName, what: subjectWords}, doc: "queues by name; without any there is one named default"},
 		{name: "profiles", kind: dict{of: profileObject, name: looseName, what: looseWords}, doc: "profiles by name"},
+		{name: "prices", kind: text{}, doc: "a price table beside this file, in the form of internal/prices/prices.json; its models go before the built-in ones"},
 		{name: "queue_ttl", kind: span{oneSecond, maxSpan}, doc: "how long a run may wait from its publication", def: "24h"},
 		{name: "transient_retries", kind: whole{0, MaxTransientRetries}, doc: "extra attempts per generation", def: "2"},
 		{name: "drain_timeout", kind: span{0, Duration(day)}, doc: "how long runs may finish when a worker stops", def: "30s"},

@@ -99,6 +99,7 @@ var promptObject = &object{name: "prompt", doc: "One version of a prompt: prompt
 		{name: "validation_policy", kind: policyObject, noNull: true, doc: "what follows when a judge does not approve, and when an answer stays invalid"},
 		{name: "settings", kind: settingsObject, doc: "settings that go over the profile's"},
 		{name: "transient_retries", kind: whole{0, MaxTransientRetries}, doc: "extra attempts per generation in place of emend.yaml's"},
+		{name: "max_cost", kind: budgetKind, doc: "US dollars that all calls of a run may cost: the call that could exceed it is not made. It needs the model's price, and max_output_tokens"},
 		{name: "tests", kind: list{of: testObject, max: 1000}, doc: "examples"},
 	}}
 

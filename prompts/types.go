@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"emend/internal/prices"
 	"emend/schemas"
 )
 
@@ -61,6 +62,9 @@ type Config struct {
 	// Audit is fields or full: whether events may show what a candidate holds.
 	Audit string `yaml:"audit"`
 	Log   Log    `yaml:"log"`
+	// Prices is a file with a price table.
+	Prices string        `yaml:"prices"`
+	prices *prices.Table `yaml:"-"`
 	// Catalog is the number of the catalog that the definitions come from, 0 for files.
 	Catalog int `yaml:"-"`
 	// Pipelines are the names of the pipelines, sorted; they are set when a snapshot is made.
@@ -160,6 +164,10 @@ type Backend struct {
 	Native      string   `yaml:"native"`
 	// ExtraStatuses are retried besides 429, 500, 502, 503 and 504.
 	ExtraStatuses []int `yaml:"extra_statuses"`
+	// Prices is a provider of the price table, or "none"; "" finds it by the URL.
+	Prices string `yaml:"prices"`
+	// DailyBudget bounds what its calls may cost in a day, in US dollars; 0 is no bound.
+	DailyBudget float64 `yaml:"daily_budget"`
 	// MaxBody bounds a reply.
 	MaxBody Size `yaml:"max_body"`
 	// Options are the dialect's own.
@@ -174,6 +182,8 @@ type Queue struct {
 	Allow []string `yaml:"allow"`
 	// Inboxes are the subjects that a reply may go to, in place of NATS.Inboxes; nil leaves those.
 	Inboxes []string `yaml:"inboxes"`
+	// DailyBudget bounds what its runs may cost in a day, in US dollars; 0 is no bound.
+	DailyBudget float64 `yaml:"daily_budget"`
 }
 
 // Allows reports whether requests of this queue may set what, one of the Allow constants.
@@ -208,6 +218,8 @@ type Prompt struct {
 	TransientRetries *int `yaml:"transient_retries"`
 	// Retries are further stage attempts (seed 004).
 	Retries int `yaml:"retries"`
+	// MaxCost bounds what all calls of a run may cost, in US dollars; 0 is no bound. A request may ask for less.
+	MaxCost float64 `yaml:"max_cost"`
 	// Checks are rules and judges, in order; ValidationRules are rules under seed 002's name.
 	Checks           []CheckSpec      `yaml:"checks"`
 	ValidationRules  []Rule           `yaml:"validation_rules"`

@@ -26,6 +26,9 @@ func (e *Event) AppendJSON(dst []byte) ([]byte, error) {
 		a.tokens(e.Usage)
 		a.close()
 	}
+	if e.Cost != nil {
+		a.dollars(`"cost_usd":`, *e.Cost)
+	}
 	if e.Totals != nil {
 		a.totals(e.Totals)
 	}
@@ -72,8 +75,27 @@ func (a *appender) totals(t *Totals) {
 	a.counts(t.Counts)
 	a.usage(`"usage":`, t.Usage)
 	a.usage(`"validator_usage":`, t.ValidatorUsage)
+	a.cost(t.Cost)
 	a.timing(t.TimingMS)
 	a.close()
+}
+
+func (a *appender) cost(c *Cost) {
+	if c == nil {
+		return
+	}
+	a.key(`"cost":`)
+	a.open()
+	a.text(`"state":`, c.State)
+	if c.USD != nil {
+		a.dollars(`"usd":`, *c.USD)
+	}
+	a.close()
+}
+
+func (a *appender) dollars(name string, u USD) {
+	a.key(name)
+	a.buf = append(a.buf, u.String()...)
 }
 
 func (a *appender) counts(c Counts) {

@@ -10,6 +10,7 @@ func (r *Result) AppendJSON(dst []byte) ([]byte, error) {
 	a.answer(r)
 	a.usage(`"usage":`, r.Usage)
 	a.usage(`"validator_usage":`, r.ValidatorUsage)
+	a.cost(r.Cost)
 	if r.Review != nil {
 		a.other(`"review":`, r.Review)
 	}

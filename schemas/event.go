@@ -69,7 +69,9 @@ type Event struct {
 	WaitMS     *int64   `json:"wait_ms,omitempty"`
 	DurationMS *int64   `json:"duration_ms,omitempty"`
 	Usage      *Tokens  `json:"usage,omitempty"`
-	Totals     *Totals  `json:"totals,omitempty"`
+	// Cost is what an attempt cost, where that is known.
+	Cost   *USD    `json:"cost_usd,omitempty"`
+	Totals *Totals `json:"totals,omitempty"`
 	// Pipeline, Stage, Lane and Jobs are of a pipeline run: its stage in a lane has so many jobs.
 	Pipeline string     `json:"pipeline,omitempty"`
 	Stage    string     `json:"stage,omitempty"`
@@ -92,5 +94,7 @@ type Totals struct {
 	Usage  *Usage `json:"usage,omitempty"`
 	// ValidatorUsage sums the calls of validators, apart from Usage.
 	ValidatorUsage *Usage `json:"validator_usage,omitempty"`
-	TimingMS       Timing `json:"timing_ms"`
+	// Cost is what all calls cost, those of validators too.
+	Cost     *Cost  `json:"cost,omitempty"`
+	TimingMS Timing `json:"timing_ms"`
 }

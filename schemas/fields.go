@@ -15,6 +15,7 @@ var (
 	rawType     = reflect.TypeFor[json.RawMessage]()
 	messageType = reflect.TypeFor[Message]()
 	timeType    = reflect.TypeFor[time.Time]()
+	dollarType  = reflect.TypeFor[USD]()
 )
 
 // field of a message type on the wire.
@@ -105,6 +106,8 @@ func expected(t reflect.Type) (want, jsonKind string) {
 	switch {
 	case t == timeType:
 		return "an RFC 3339 time such as 2026-12-01T00:00:00Z", "a string"
+	case t == dollarType:
+		return "a number of US dollars from 0 to 1000000", "a number"
 	case t.Kind() == reflect.String:
 		return "a string", "a string"
 	case t.Kind() == reflect.Bool:

@@ -230,6 +230,8 @@ func fill(rt *rapid.T, v reflect.Value, doc, n node) {
 		v.SetBytes([]byte(free.Draw(rt, "free")))
 	case v.Type() == timeType:
 		v.Set(reflect.ValueOf(time.Unix(rapid.Int64Range(0, 4e9).Draw(rt, "time"), rapid.Int64Range(0, 999_999_999).Draw(rt, "ns")).UTC()))
+	case v.Type() == dollarType:
+		v.SetInt(rapid.Int64Range(1, int64(1000*Dollar)).Draw(rt, "usd"))
 	case v.Type() == messageType:
 		m := Message{Role: scalar(rt, "string", n["properties"].(node)["role"].(node)).(string), Content: rapid.String().Draw(rt, "content"), Cache: "5m"}
 		if rapid.Bool().Draw(rt, "parts") {

@@ -28,6 +28,8 @@ type Request struct {
 	TimeoutS *float64 `json:"timeout_s,omitempty"`
 	// Deadline bounds the whole run with its waits; the earlier of it and TimeoutS wins.
 	Deadline *time.Time `json:"deadline,omitempty"`
+	// MaxCost bounds what all calls of the run may cost, in US dollars, above 0: the call that could exceed it is not made.
+	MaxCost *USD `json:"max_cost,omitempty"`
 	// SessionID is carried to providers that know sessions; at most 256 bytes.
 	SessionID string `json:"session_id,omitempty"`
 	// Stage says that the run is a job of a pipeline run, which publishes it.

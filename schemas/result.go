@@ -56,6 +56,8 @@ type Result struct {
 	Usage *Usage `json:"usage,omitempty"`
 	// ValidatorUsage sums the calls of all validators, apart from Usage.
 	ValidatorUsage *Usage `json:"validator_usage,omitempty"`
+	// Cost is what all calls of the run cost, also of a failed one; nil when nothing may have been billed.
+	Cost *Cost `json:"cost,omitempty"`
 	// Review says who decided a run that went to people, and how.
 	Review *Review `json:"review,omitempty"`
 	Error  *Error  `json:"error,omitempty"`

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"emend/internal/batch"
+	"emend/schemas"
 )
 
 // How often a batch shows itself: on a terminal, and elsewhere.
@@ -75,7 +76,7 @@ func (p pace) text(t batch.Tally, now time.Time, bar bool) string {
 		b.WriteString("[" + strings.Repeat("#", full) + strings.Repeat(".", barWidth-full) + "] ")
 	}
 	rate := float64(t.Done-t.Before) / now.Sub(p.began).Seconds()
-	fmt.Fprintf(&b, "%d of %d, %.1f/s, %d failed", t.Done, t.Lines, rate, t.Failures())
+	fmt.Fprintf(&b, "%d of %d, %.1f/s, %d failed, %s", t.Done, t.Lines, rate, t.Failures(), costText(t))
 	if t.InReview > 0 {
 		fmt.Fprintf(&b, ", %d in review", t.InReview)
 	}
@@ -83,6 +84,26 @@ func (p pace) text(t batch.Tally, now time.Time, bar bool) string {
 		fmt.Fprintf(&b, ", %s left", time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second))
 	}
 	return b.String()
+}
+
+// costText is what a batch has cost so far.
+func costText(t batch.Tally) string {
+	switch {
+	case t.Unpriced > 0 && t.Cost == 0:
+		return "cost unknown"
+	case t.Unpriced > 0:
+		return "at least " + dollars(t.Cost)
+	}
+	return dollars(t.Cost)
+}
+
+// dollars is an amount for people: to the cent, or where it is less than a dollar to a hundredth of one.
+func dollars(u schemas.USD) string {
+	f := float64(u) / float64(schemas.Dollar)
+	if f != 0 && f < 1 {
+		return fmt.Sprintf("$%.4f", f)
+	}
+	return fmt.Sprintf("$%.2f", f)
 }
 
 // printTally is the summary; states are those of runs that have not ended, where they were asked for.
@@ -96,6 +117,9 @@ func (a *app) printTally(t batch.Tally, states map[string]int) error {
 	fmt.Fprintf(a.out, "%d of %d lines have a result\n", t.Done, t.Lines)
 	for _, status := range slices.Sorted(maps.Keys(t.Statuses)) {
 		fmt.Fprintf(a.out, "%8d %s\n", t.Statuses[status], a.colour(statusColour(status), status))
+	}
+	if t.Done > 0 {
+		fmt.Fprintln(a.out, "cost:", costText(t))
 	}
 	if t.InReview > 0 {
 		fmt.Fprintf(a.out, "%8d in_review: their results come when the batch is run again after the decision\n", t.InReview)

@@ -68,7 +68,7 @@ func TestBatchFromTheShell(t *testing.T) {
 	t.Run("again, with more lines", func(t *testing.T) {
 		write(t, in, lines.String()+`{"id":"w","inputs":{"kind":"WRONG"}}`+"\n")
 		r := at("batch", "run", in, "-o", out, "--prompt", "work", "--json")
-		if r.code != exitInvalid || r.out != `{"lines":21,"done":21,"statuses":{"invalid":1,"succeeded":20},"before":20}`+"\n" {
+		if r.code != exitInvalid || r.out != `{"lines":21,"done":21,"statuses":{"invalid":1,"succeeded":20},"before":20,"cost_usd":0,"cost_unknown":21}`+"\n" {
 			t.Errorf("%+v", r)
 		}
 		write(t, in, lines.String()+`{"id":"w","inputs":{"kind":"WRONG"}}`+"\n"+`{"id":"b","inputs":{"kind":"BAD"}}`+"\n"+`{"id":"u","inputs":{"other":1}}`)
@@ -162,15 +162,15 @@ func badBatches(t *testing.T, dir string, at func(...string) ran) {
 
 func TestTheLineOfABatch(t *testing.T) {
 	began := time.Unix(1000, 0)
-	tally := batch.Tally{Lines: 100, Done: 60, Before: 20, InReview: 2, Statuses: map[string]int{schemas.StatusFailed: 3}}
+	tally := batch.Tally{Lines: 100, Done: 60, Before: 20, InReview: 2, Cost: 3 * schemas.Dollar / 2, Unpriced: 1, Statuses: map[string]int{schemas.StatusFailed: 3}}
 	p, now := pace{began}, began.Add(10*time.Second)
-	if got := p.text(tally, now, false); got != "60 of 100, 4.0/s, 3 failed, 2 in review, 10s left" {
+	if got := p.text(tally, now, false); got != "60 of 100, 4.0/s, 3 failed, at least $1.50, 2 in review, 10s left" {
 		t.Error(got)
 	}
 	if got := p.text(tally, now, true); !strings.HasPrefix(got, "[##############..........] 60 of 100") {
 		t.Error(got)
 	}
-	if got := p.text(batch.Tally{}, now, true); got != "["+strings.Repeat("#", barWidth)+"] 0 of 0, 0.0/s, 0 failed" {
+	if got := p.text(batch.Tally{}, now, true); got != "["+strings.Repeat("#", barWidth)+"] 0 of 0, 0.0/s, 0 failed, $0.00" {
 		t.Error(got)
 	}
 }
@@ -191,5 +191,16 @@ func TestShowingABatch(t *testing.T) {
 				t.Errorf("%+v: %q", c, out.String())
 			}
 		})
+	}
+}
+
+func TestDollarsForPeople(t *testing.T) {
+	for u, want := range map[schemas.USD]string{0: "$0.00", schemas.Dollar / 250: "$0.0040", 3 * schemas.Dollar: "$3.00"} {
+		if got := dollars(u); got != want {
+			t.Errorf("%s is %s", u, got)
+		}
+	}
+	if got := costText(batch.Tally{Unpriced: 2}); got != "cost unknown" {
+		t.Error(got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"emend/internal/prices"
 	"emend/schemas"
 )
 
@@ -76,11 +77,20 @@ func exitCodes() *cobra.Command {
 func (a *app) versionCmd() *cobra.Command {
 	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 		if a.json {
-			return a.printJSON(map[string]string{"version": version})
+			return a.versionJSON()
 		}
 		fmt.Fprintln(a.out, "emend", version)
 		return nil
 	}}
+}
+
+// versionJSON tells the version, and of which day the built-in prices are.
+func (a *app) versionJSON() error {
+	table, err := prices.Builtin()
+	if err != nil {
+		return err
+	}
+	return a.printJSON(map[string]string{"version": version, "prices": table.Source, "prices_date": table.Date})
 }
 
 func (a *app) printJSON(v any) error {

@@ -70,8 +70,9 @@ type Attempt struct {
 	Outcome                string
 	Status                 int
 	CapacityWait, Duration time.Duration
-	// Usage is nil when nothing was reported.
+	// Usage is nil when nothing was reported, Cost when it is not known.
 	Usage *schemas.Tokens
+	Cost  *schemas.USD
 }
 
 // Retry announces a wait before another attempt of the same generation.

@@ -19,7 +19,7 @@ var at = Position{At: time.Unix(1, 0), RunID: "r", Prompt: "p@1", Profile: "f", 
 var every = []Event{
 	Started{at, true, 6},
 	AttemptStarted{at, time.Second},
-	Attempt{at, schemas.CategoryProviderStatus, 503, time.Second, 2 * time.Second, &schemas.Tokens{Input: new(int64)}},
+	Attempt{at, schemas.CategoryProviderStatus, 503, time.Second, 2 * time.Second, &schemas.Tokens{Input: new(int64)}, new(schemas.Dollar)},
 	Retry{at, schemas.CategoryProviderStatus, 429, 3 * time.Second},
 	Validation{at, "schema_invalid", false, []schemas.EventFinding{{Pointer: "/*", Keyword: "type", Expected: json.RawMessage(`"string"`)}}, "unwrap", []string{"/total"}, time.Millisecond},
 	Repair{at, "conversation", 1, 2},
@@ -56,7 +56,7 @@ func TestWireCarriesWhatEachEventTells(t *testing.T) {
 			t.Errorf("%s is no kind of the wire", w.Kind)
 		}
 	}
-	for kind, want := range map[int]string{1: `"wait_ms":1000`, 2: `"outcome":"provider_status","status":503`, 3: `"cause":"provider_status"`, 4: `"outcome":"schema_invalid","mended":"unwrap","changed":["/total"],"validator":"j@1"`,
+	for kind, want := range map[int]string{1: `"wait_ms":1000`, 2: `"outcome":"provider_status","status":503,"cost_usd":1`, 3: `"cause":"provider_status"`, 4: `"outcome":"schema_invalid","mended":"unwrap","changed":["/total"],"validator":"j@1"`,
 		5: `"outcome":"conversation"`, 6: `"outcome":"correction","stage_attempt":2`, 7: `"outcome":"failed","cause":"timeout","codes":["sum"]`, 8: `"outcome":"review"`, 9: `"category":"transport"`} {
 		b, err := schemas.Marshal(Wire(every[kind]))
 		if err != nil {

@@ -20,7 +20,7 @@ func Wire(e Event) schemas.Event {
 	case AttemptStarted:
 		out.WaitMS = ms(e.CapacityWait)
 	case Attempt:
-		out.Outcome, out.Status, out.Usage = e.Outcome, e.Status, e.Usage
+		out.Outcome, out.Status, out.Usage, out.Cost = e.Outcome, e.Status, e.Usage, e.Cost
 		out.WaitMS, out.DurationMS = ms(e.CapacityWait), ms(e.Duration)
 	case Retry:
 		out.Cause, out.Status, out.WaitMS = e.Cause, e.Status, ms(e.Delay)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"emend/engine/contract"
+	"emend/internal/prices"
 	"emend/schemas"
 )
 
@@ -50,6 +51,9 @@ type Plan struct {
 	Policy     Policy
 	// Sink is where an exhausted run can go under on_exhausted: escalate, besides its validators: SinkReview or SinkNone.
 	Sink string
+	// Price is what the model's tokens cost; nil where that is not known. MaxCost bounds what all calls may cost, 0 does not.
+	Price   *prices.Price
+	MaxCost schemas.USD
 	// Audit says that events may show what candidates hold.
 	Audit bool
 }

@@ -157,6 +157,8 @@ type State struct {
 	// Votes are the validators' on the latest candidate, in the order of the plan.
 	Votes          []schemas.Validator `json:"votes,omitempty"`
 	ValidatorUsage schemas.UsageSum    `json:"validator_usage,omitzero"`
+	// Cost is what all calls cost, those of validators too.
+	Cost schemas.CostSum `json:"cost,omitzero"`
 	// Sink is where an exhausted run went last: SinkNone, SinkJudge or SinkReview.
 	Sink string `json:"sink,omitempty"`
 	// Review is the decision that ended a run in review.

@@ -51,6 +51,7 @@ type Voted struct {
 type Validated struct {
 	Vote   schemas.Validator
 	Usage  schemas.UsageSum
+	Cost   schemas.CostSum
 	Waited time.Duration
 }
 
@@ -213,12 +214,13 @@ func started(p *Plan, s State, _ Event) State {
 	return s
 }
 
-func answered(_ *Plan, s State, e Event) State {
+func answered(p *Plan, s State, e Event) State {
 	a := e.(Answered)
 	s = record(s, a.Call, schemas.OutcomeCompleted, 0)
 	last := &s.Attempts[len(s.Attempts)-1]
 	last.Finish, last.ProviderFinish = a.Candidate.Finish, a.Candidate.ProviderFinish
 	s.Usage.Add(a.Tokens)
+	s.Cost.Add(p.Price.Of(a.Tokens))
 	s.Candidate, s.Judged, s.Votes, s.Failure = &a.Candidate, nil, nil, nil
 	s.Phase = Judging
 	return s
@@ -230,6 +232,7 @@ func callFailed(p *Plan, s State, e Event) State {
 		s = record(s, f.Call, f.Failure.Category, f.Failure.Status)
 		if f.Failure.Billed || !f.Tokens.Empty() {
 			s.Usage.Add(f.Tokens)
+			s.Cost.Add(p.Price.Of(f.Tokens))
 		}
 	}
 	f.Failure.Attempts = s.Attempt
@@ -293,9 +296,11 @@ func cancelled(_ *Plan, s State, e Event) State {
 	if c.Open {
 		s = record(s, c.Call, c.Status, 0)
 		s.Usage.Add(nil)
+		s.Cost.Add(0, false)
 	}
 	if v := c.Vote; v != nil {
 		s.ValidatorUsage.Join(v.Usage)
+		s.Cost.Join(v.Cost)
 		s.Counts.ValidatorCalls += v.Vote.Calls
 		s.Waited += v.Waited
 	}

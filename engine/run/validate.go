@@ -14,6 +14,7 @@ func validated(p *Plan, s State, e Event) State {
 	v := e.(Validated)
 	s.Votes = append(slices.Clip(s.Votes), v.Vote)
 	s.ValidatorUsage.Join(v.Usage)
+	s.Cost.Join(v.Cost)
 	s.Counts.ValidatorCalls += v.Vote.Calls
 	s.Waited += v.Waited
 	return p.asked(s)

@@ -25,8 +25,9 @@ type Output struct {
 
 // kept is what a batch reads again of a result.
 type kept struct {
-	ID     string `json:"id"`
-	Status string `json:"status"`
+	ID     string        `json:"id"`
+	Status string        `json:"status"`
+	Cost   *schemas.Cost `json:"cost"`
 }
 
 // Open reads what an earlier run has written and opens the file to go on behind it. A last line that was cut off is taken
@@ -93,7 +94,7 @@ func (o *Output) read(t *Tally, s *Survey) (whole int64, err error) {
 			return 0, fmt.Errorf("%s, line %d: a result of a run that the batch does not have; give -o another file, or --prefix as before", o.path, n)
 		}
 		o.done = append(o.done, digestOf(k.ID))
-		t.add(k.Status)
+		t.add(k.Status, k.Cost)
 		t.Before++
 	}
 }
@@ -119,13 +120,25 @@ type Tally struct {
 	Statuses map[string]int `json:"statuses"`
 	// Before are those that were there when this run of the batch began.
 	Before int `json:"before"`
+	// Cost is what the runs cost as far as that is known; of Unpriced it is not known, or not all.
+	Cost     schemas.USD `json:"cost_usd"`
+	Unpriced int         `json:"cost_unknown,omitempty"`
 	// InReview wait for a person; their results come with a later run of the batch.
 	InReview int `json:"in_review,omitempty"`
 }
 
-func (t *Tally) add(status string) {
+func (t *Tally) add(status string, cost *schemas.Cost) {
 	t.Done++
 	t.Statuses[status]++
+	if cost == nil {
+		return
+	}
+	if cost.USD != nil {
+		t.Cost += *cost.USD
+	}
+	if cost.State != schemas.CostKnown {
+		t.Unpriced++
+	}
 }
 
 // Failures are the runs that have no output.

@@ -92,5 +92,5 @@ func (r *Runner) count(e ended) {
 		r.tally.InReview++
 		return
 	}
-	r.tally.add(e.result.Status)
+	r.tally.add(e.result.Status, e.result.Cost)
 }

@@ -13,9 +13,9 @@ import (
 // Metrics counts what events tell, for Prometheus. Labels are bounded: backends, queues and prompts come from definitions,
 // everything else is a word of Emend, a status or a keyword of JSON Schema. It is safe for concurrent use.
 type Metrics struct {
-	runs, calls, retries, repairs, stages, findings, tokens, votes, escalations, waits *prometheus.CounterVec
-	callSeconds, permitSeconds, runSeconds                                             *prometheus.HistogramVec
-	superseded                                                                         prometheus.Counter
+	runs, calls, retries, repairs, stages, findings, tokens, votes, escalations, waits, cost *prometheus.CounterVec
+	callSeconds, permitSeconds, runSeconds                                                   *prometheus.HistogramVec
+	superseded                                                                               prometheus.Counter
 }
 
 // Buckets in seconds: those that the GenAI conventions recommend for an operation of a model (providers.md).
@@ -41,6 +41,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		stages:        counter("stage_attempts_total", "Further stage attempts, by why they began.", "prompt", "cause"),
 		findings:      counter("findings_total", "Findings of judged candidates, by keyword.", "prompt", "keyword"),
 		tokens:        counter("tokens_total", "Tokens that providers reported, by type.", "backend", "type"),
+		cost:          counter("cost_usd_total", "US dollars that provider calls cost, where the price and the tokens are known.", "backend"),
 		votes:         counter("votes_total", "Votes of judges.", "validator", "outcome"),
 		escalations:   counter("escalations_total", "Answers that stayed invalid, by where they went.", "sink"),
 		waits:         counter("handed_back_total", "Runs handed back to the queue, by the first word of the cause.", "backend", "cause"),
@@ -64,6 +65,9 @@ func (m *Metrics) Count(e schemas.Event) {
 	case schemas.EventRepair:
 		m.repairs.WithLabelValues(named(e.Prompt), e.Outcome).Inc()
 	case schemas.EventStage:
+		if e.Pipeline != "" {
+			return // a stage of a pipeline is no stage attempt
+		}
 		m.stages.WithLabelValues(named(e.Prompt), e.Outcome).Inc()
 	case schemas.EventValidation:
 		for _, f := range e.Findings {
@@ -87,6 +91,9 @@ func (m *Metrics) attempt(e schemas.Event) {
 	m.calls.WithLabelValues(e.Backend, e.GenerationKind, e.Outcome, code(e.Status), e.Validator).Inc()
 	m.callSeconds.WithLabelValues(e.Backend).Observe(seconds(e.DurationMS))
 	m.permitSeconds.WithLabelValues(e.Backend).Observe(seconds(e.WaitMS))
+	if e.Cost != nil {
+		m.cost.WithLabelValues(e.Backend).Add(float64(*e.Cost) / float64(schemas.Dollar))
+	}
 	if e.Usage == nil {
 		return
 	}

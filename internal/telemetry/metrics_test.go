@@ -18,7 +18,7 @@ import (
 // every kind of event, filled; TestEveryKindIsCountedOrIgnoredOnPurpose keeps the list whole.
 var every = []schemas.Event{
 	{Kind: schemas.EventStarted}, {Kind: schemas.EventAttemptStarted},
-	{Kind: schemas.EventAttempt, Backend: "b", GenerationKind: "initial", Outcome: "completed", DurationMS: new(int64(20)), WaitMS: new(int64(0)), Usage: &schemas.Tokens{Input: new(int64(7)), Output: new(int64(3))}},
+	{Kind: schemas.EventAttempt, Backend: "b", GenerationKind: "initial", Outcome: "completed", DurationMS: new(int64(20)), WaitMS: new(int64(0)), Usage: &schemas.Tokens{Input: new(int64(7)), Output: new(int64(3))}, Cost: new(schemas.Dollar / 4)},
 	{Kind: schemas.EventAttempt, Backend: "b", GenerationKind: "initial", Outcome: "provider_status", Status: 429, Validator: "j@1"},
 	{Kind: schemas.EventRetry, Backend: "b", Cause: "provider_status", Status: 429},
 	{Kind: schemas.EventValidation, Prompt: "p@1", Findings: []schemas.EventFinding{{Pointer: "/secret", Keyword: "type"}}},
@@ -42,6 +42,7 @@ emend_votes_total{outcome="approved",validator="j@1"} 1
 emend_handed_back_total{backend="b",cause="429"} 1
 emend_escalations_total{sink="review"} 1
 emend_superseded_total 1
+emend_cost_usd_total{backend="b"} 0.25
 emend_tokens_total{backend="b",type="input"} 7
 emend_tokens_total{backend="b",type="output"} 3
 emend_runs_total{backend="b",category="timeout",prompt="p@1",queue="q",status="failed"} 1
