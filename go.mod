@@ -3,6 +3,8 @@ module emend
 go 1.26.4
 
 require (
+	github.com/chromedp/cdproto v0.160.1
+	github.com/chromedp/chromedp v0.23.1
 	github.com/google/cel-go v0.31.0
 	github.com/kaptinlin/jsonrepair v0.4.8
 	github.com/nats-io/nats-server/v2 v2.15.2

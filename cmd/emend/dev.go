@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io/fs"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,11 +28,19 @@ func (a *app) dev() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := context.WithCancel(c.Context())
 			defer stop()
+			var err error
+			if o.listener, err = a.devPage(ctx, o.http, c.Flags().Changed("http")); err != nil {
+				return err
+			}
+			o.page = pageFlags{token: rand.Text(), content: true}
 			followed := make(chan struct{})
 			started := false
-			err := a.work(ctx, f, o, func(at string, w *consumer.Worker) {
+			err = a.work(ctx, f, o, func(at string, w *consumer.Worker) {
 				started = true
 				a.greet(at, o.dir, f)
+				if o.listener != nil {
+					fmt.Fprintf(a.out, "What it does, in a browser: %s\n", o.page.link(o.listener.Addr().String()))
+				}
 				go func() {
 					defer close(followed)
 					a.follow(ctx, w, f, o.dir)
@@ -44,10 +54,29 @@ func (a *app) dev() *cobra.Command {
 		}}
 	c.Flags().StringVar(&o.dir, "dir", ".", "the `FOLDER` with emend.yaml and prompts/")
 	c.Flags().IntVar(&o.port, "port", 4222, "the server's port on 127.0.0.1; 0 picks one")
+	c.Flags().StringVar(&o.http, "http", devHTTP, "serve the page, health and metrics on this `ADDRESS`; empty for nowhere")
 	c.Flags().StringVar(&o.store, "store", "", "where the server keeps its streams (default: a temporary folder)")
 	c.Flags().StringVar(&o.level, "log-level", "", "debug, info, warn or error")
 	c.Flags().StringVar(&f.space, "space", "", "the first token of all subjects")
 	return c
+}
+
+// devHTTP is where dev serves the page, if nobody else is there.
+const devHTTP = "127.0.0.1:8322"
+
+// devPage listens where the page is served; when the place that nobody chose is taken, somewhere else.
+func (a *app) devPage(ctx context.Context, addr string, chosen bool) (net.Listener, error) {
+	if addr == "" {
+		return nil, nil
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil && !chosen {
+		l, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return nil, failed(fmt.Errorf("--http: %w", err))
+	}
+	return l, nil
 }
 
 // greet prints what can be typed in another shell.

@@ -21,6 +21,8 @@ func TestDevAnswersRequestsRunsAndReloads(t *testing.T) {
 	}
 	line := background(t, "dev", "--dir", dir, "--port", "0")
 	url := regexp.MustCompile(`nats://[0-9.:]+`).FindString(line("NATS on"))
+	page := regexp.MustCompile(`http://[0-9.:]+/#token=\S+`).FindString(line("in a browser"))
+	t.Run("page", func(t *testing.T) { pageAnswers(t, page) })
 	t.Run("request and reply", func(t *testing.T) { plainRequest(t, url) })
 	t.Run("run, get, cancel", func(t *testing.T) { runGetCancel(t, url, dir) })
 	t.Run("streams and doctor", func(t *testing.T) {

@@ -25,7 +25,7 @@ func (a *app) workOnCatalogs(ctx context.Context, f natsFlags, o serveOptions, r
 	if err != nil {
 		return err
 	}
-	if o.watch, err = newWatcher(ctx, o.http); err != nil {
+	if o.watch, err = newWatcher(ctx, o); err != nil {
 		return err
 	}
 	defer o.watch.serve(log)()

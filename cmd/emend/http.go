@@ -33,14 +33,17 @@ type watcher struct {
 	server   *http.Server
 }
 
-// newWatcher listens; nil without an address.
-func newWatcher(ctx context.Context, addr string) (*watcher, error) {
-	if addr == "" {
-		return nil, nil
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
-	if err != nil {
-		return nil, failed(fmt.Errorf("--http: %w", err))
+// newWatcher listens, if nothing does yet; nil without an address.
+func newWatcher(ctx context.Context, o serveOptions) (*watcher, error) {
+	l := o.listener
+	if l == nil {
+		if o.http == "" {
+			return nil, nil
+		}
+		var err error
+		if l, err = new(net.ListenConfig).Listen(ctx, "tcp", o.http); err != nil {
+			return nil, failed(fmt.Errorf("--http: %w", err))
+		}
 	}
 	w := &watcher{listener: l, registry: prometheus.NewRegistry()}
 	w.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -29,10 +29,12 @@ type serveOptions struct {
 	// catalog takes the definitions from the space's catalogs in place of a folder.
 	catalog bool
 	// http is where the page, health and metrics are served; "" for nowhere.
-	http  string
-	page  pageFlags
-	watch *watcher
-	port  int
+	http string
+	// listener is what http would be, opened before; nil for none.
+	listener net.Listener
+	page     pageFlags
+	watch    *watcher
+	port     int
 }
 
 // serve runs a worker until it is told to stop.
@@ -82,7 +84,7 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 	if err != nil {
 		return err
 	}
-	if o.watch, err = newWatcher(ctx, o.http); err != nil {
+	if o.watch, err = newWatcher(ctx, o); err != nil {
 		return err
 	}
 	defer o.watch.serve(log)()

@@ -1,4 +1,4 @@
-import { h, hold, problem, refreshSession, say, session } from "./lib.js";
+import { h, hold, problem, refreshSession, say, session, swap } from "./lib.js";
 import * as overview from "./views/overview.js";
 import * as runs from "./views/runs.js";
 import * as run from "./views/run.js";
@@ -33,7 +33,7 @@ async function show(focus = true) {
   const heading = h("h1", { tabindex: "-1" }), place = h("div", {}, h("p", { class: "dim" }, "Loading…"));
   main.replaceChildren(heading, place);
   const title = (t) => { heading.textContent = t; document.title = `${t} · Emend`; };
-  if (!view) { title("Nothing here"); place.replaceChildren(h("p", {}, "There is no such view. ", h("a", { href: "#/" }, "Overview"))); return; }
+  if (!view) { title("Nothing here"); swap(place, h("p", {}, "There is no such view. ", h("a", { href: "#/" }, "Overview"))); return; }
   try {
     title(view.title(r));
     if (focus) heading.focus();
@@ -41,7 +41,7 @@ async function show(focus = true) {
     leave = () => { left = true; };
     const end = (await view.show(place, r, { title, left: () => left })) ?? (() => {});
     if (left) end(); else leave = () => { left = true; end(); };
-  } catch (e) { place.replaceChildren(problem(e)); }
+  } catch (e) { swap(place, problem(e)); }
 }
 
 function sign() {

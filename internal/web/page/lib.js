@@ -27,12 +27,25 @@ export class Refused extends Error {
   constructor(status, text) { super(text); this.status = status; }
 }
 
+// keep has a number keep its digits where JavaScript would round them: it is shown, and sent, as it was written.
+const keep = (_key, v, at) => (typeof v === "number" && at?.source !== undefined && String(v) !== at.source && JSON.rawJSON ? JSON.rawJSON(at.source) : v);
+export const parse = (text) => JSON.parse(text, keep);
+
+// pretty sets a JSON text apart into lines; one that is none, or that a browser would round, stays as it is.
+export function pretty(text) {
+  if (!JSON.rawJSON) return text;
+  try { return JSON.stringify(parse(text), null, 2); } catch { return text; }
+}
+
+// api asks the program that serves the page. A body that is a text goes out as it is.
 export async function api(path, body) {
   const headers = held() ? { Authorization: "Bearer " + held() } : {};
-  const init = body === undefined ? { headers } : { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const init = body === undefined ? { headers } : { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: typeof body === "string" ? body : JSON.stringify(body) };
   let r;
   try { r = await fetch("api/" + path, init); } catch { throw new Refused(0, "the program that serves this page does not answer"); }
-  const v = await r.json().catch(() => ({ error: `an answer that is no JSON (status ${r.status})` }));
+  const text = await r.text();
+  let v;
+  try { v = parse(text); } catch { v = { error: `an answer that is no JSON (status ${r.status})` }; }
   if (!r.ok) throw new Refused(r.status, v.error ?? `status ${r.status}`);
   return v;
 }

@@ -8,7 +8,7 @@ export async function show(place, { params }) {
   const form = h("form", { class: "filter", onsubmit: (e) => { e.preventDefault(); location.hash = "#/dead?" + query(Object.fromEntries(new FormData(form))); } },
     h("label", {}, "Queue", h("select", { name: "queue" }, queues.map((q) => h("option", { value: q, selected: q === queue }, q)))),
     h("label", {}, "Reason", h("input", { name: "reason", value: params.reason ?? "", placeholder: "invalid_request", size: 16 })), h("button", { class: "primary" }, "Show"));
-  place.replaceChildren(form, list, more, detail);
+  swap(place, form, list, more, detail);
   await draw();
 
   async function draw() {

@@ -5,7 +5,7 @@ export const title = () => "Overview";
 
 export function show(place) {
   const trouble = h("div"), tiles = h("dl", { class: "tiles" }), charts = h("div", { class: "charts" }), queues = h("div"), workers = h("div");
-  place.replaceChildren(trouble, tiles, h("h2", {}, "Last minutes"), charts, h("h2", {}, "Queues"), queues, h("h2", {}, "Workers"), workers);
+  swap(place, trouble, tiles, h("h2", {}, "Last minutes"), charts, h("h2", {}, "Queues"), queues, h("h2", {}, "Workers"), workers);
   return every(2, async () => {
     try { draw(await api("status")); } catch (e) { swap(trouble, problem(e)); }
   });

@@ -4,7 +4,7 @@ export const title = () => "Prompts";
 
 export function show(place) {
   const list = h("div");
-  place.replaceChildren(h("p", { class: "dim" }, "Candidates that were judged since the workers started. A failure rate that moves is the first sign of a model that changed."), list);
+  swap(place, h("p", { class: "dim" }, "Candidates that were judged since the workers started. A failure rate that moves is the first sign of a model that changed."), list);
   return every(3, async () => {
     try { draw((await api("status")).status); } catch (e) { swap(list, problem(e)); }
   });

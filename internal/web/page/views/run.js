@@ -15,7 +15,7 @@ export async function show(place, { parts: [queue, id] }, { left }) {
     draw();
     if (["finished", "escalated", "waiting", "started"].includes(e.kind)) { clearTimeout(timer); timer = setTimeout(read, 400); }
   };
-  place.replaceChildren(head, tree, h("h2", {}, "Time line"), bars, line, result);
+  swap(place, head, tree, h("h2", {}, "Time line"), bars, line, result);
 
   async function read() {
     try {
@@ -134,7 +134,7 @@ function outcome(r) {
   const v = r.validation;
   return [h("h2", {}, "Result"), v && h("p", {}, `Contract ${v.mode}: `, pill(v.valid ? "valid" : "invalid"), v.class && v.class !== "ok" ? ` ${v.class}` : "", v.rules ? `, rules ${v.rules}` : ""),
     v?.validators?.length > 0 && h("ul", {}, v.validators.map((x) => h("li", {}, `${x.name}: `, pill(x.outcome), x.reasons?.length ? " " + x.reasons.map((y) => y.code).join(", ") : ""))),
-    v?.findings?.length > 0 && h("ul", {}, v.findings.map((f) => h("li", {}, h("code", {}, pointer(f.pointer)), ` ${f.message}`))),
+    v?.findings?.length > 0 && h("ul", {}, v.findings.map((f) => h("li", {}, f.message))),
     r.warnings?.length > 0 && h("ul", { class: "warn" }, r.warnings.map((w) => h("li", {}, w))),
     "output" in r || "output_text" in r ? [h("h3", {}, "Output"), json(r.output_text ?? r.output)] : h("p", { class: "dim" }, session.content ? "It has no output." : "Output is hidden here."),
     h("details", {}, h("summary", {}, "The record"), json(r)), h("p", { class: "dim" }, "Request ", r.request?.seq ? `#${n(r.request.seq)}` : "", r.request?.sha256 ? `, sha256 ${r.request.sha256.slice(0, 12)}…` : "")];

@@ -14,7 +14,7 @@ export function show(place, { params }) {
     field("backend", "Backend"), field("queue", "Queue"), field("prompt", "Prompt"), field("id", "Part of the id"), h("button", { class: "primary" }, "Filter"));
   const open = h("form", { class: "filter", onsubmit: (e) => { e.preventDefault(); const d = new FormData(open); location.hash = "#/run/" + path(d.get("q"), d.get("i")); } },
     h("label", {}, "Queue", h("input", { name: "q", value: "default", required: true, size: 10 })), h("label", {}, "Any run by its id", h("input", { name: "i", required: true, size: 26, spellcheck: "false" })), h("button", {}, "Open"));
-  place.replaceChildren(form, list, more, h("h2", {}, "One run"), open);
+  swap(place, form, list, more, h("h2", {}, "One run"), open);
   const draw = async () => {
     try {
       const r = await api("runs?" + query({ ...f, before: params.before }));
