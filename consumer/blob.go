@@ -149,16 +149,27 @@ func (b *Blobs) Resolve(ctx context.Context, queue string, req *schemas.Request)
 // the body. A request that stays larger is an error.
 func (b *Blobs) Offload(ctx context.Context, queue string, req schemas.Request, limit int) ([]byte, error) {
 	req.Inputs = maps.Clone(req.Inputs)
+	return b.offloaded(ctx, queue, req.Inputs, limit, func() ([]byte, error) { return schemas.Marshal(req) })
+}
+
+// OffloadPipeline does the same for a request for a pipeline run.
+func (b *Blobs) OffloadPipeline(ctx context.Context, queue string, req schemas.PipelineRequest, limit int) ([]byte, error) {
+	req.Inputs = maps.Clone(req.Inputs)
+	return b.offloaded(ctx, queue, req.Inputs, limit, func() ([]byte, error) { return schemas.Marshal(req) })
+}
+
+// offloaded moves inputs until what marshal makes of them fits.
+func (b *Blobs) offloaded(ctx context.Context, queue string, inputs map[string]json.RawMessage, limit int, marshal func() ([]byte, error)) ([]byte, error) {
 	for {
-		body, err := schemas.Marshal(req)
+		body, err := marshal()
 		if err != nil || len(body) <= limit {
 			return body, err
 		}
-		name := largest(req.Inputs)
-		if name == "" || len(req.Inputs[name]) <= maxBlobRef {
+		name := largest(inputs)
+		if name == "" || len(inputs[name]) <= maxBlobRef {
 			return nil, fmt.Errorf("the request has %d bytes, allowed are %d, and no input is left that could be stored apart", len(body), limit)
 		}
-		if req.Inputs[name], err = b.offload(ctx, queue, req.Inputs[name]); err != nil {
+		if inputs[name], err = b.offload(ctx, queue, inputs[name]); err != nil {
 			return nil, fmt.Errorf("inputs.%s: %w", name, err)
 		}
 	}

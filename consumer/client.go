@@ -66,7 +66,7 @@ const publishTry = 5 * time.Second
 // Publish stores a request and returns its sequence. The publish is confirmed; one whose confirmation does not come is tried
 // again until ctx is done, which its id makes safe. The sequence is 0 where an earlier try turns out to have been stored.
 func (c *Client) Publish(ctx context.Context, backend string, k Key, body []byte, replyTo string) (uint64, error) {
-	m := &nats.Msg{Subject: c.names.Run(backend, k.Queue, k.ID), Data: body, Header: nats.Header{}}
+	m := &nats.Msg{Subject: requestSubject(c.names, backend, k), Data: body, Header: nats.Header{}}
 	if replyTo != "" {
 		m.Header.Set(subjects.HeaderReplyTo, replyTo)
 	}
@@ -81,7 +81,7 @@ func (c *Client) Publish(ctx context.Context, backend string, k Key, body []byte
 	case again && isCode(err, codeStreamFull) && strings.Contains(err.Error(), "per subject"):
 		return 0, nil
 	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
-		return 0, fmt.Errorf("no stream takes %s: is a worker with backend %q and queue %q set up in this space?", m.Subject, backend, k.Queue)
+		return 0, fmt.Errorf("no stream takes %s: is a worker with %s and queue %q set up in this space?", m.Subject, originWords(backend), k.Queue)
 	case isCode(err, codeStreamFull) && strings.Contains(err.Error(), "per subject"):
 		return 0, ErrDuplicate
 	}

@@ -12,6 +12,7 @@ import (
 	"emend/engine/run"
 	"emend/prompts"
 	"emend/schemas"
+	"emend/subjects"
 )
 
 // A pipeline run is a run whose execution is coordination: its message comes from a durable of its queue's pipelines, it has a
@@ -39,6 +40,24 @@ func newPipelinePool(w *Worker, cfg prompts.Config) *pool {
 // pipelineOrigin stands for the backend in the fingerprint of a pipeline run, and wherever else a request's origin is told.
 // No backend's name holds a dot.
 func pipelineOrigin(name string) string { return pipelinePool + "." + name }
+
+// PipelineOrigin is what a Client is told in place of a backend to publish a pipeline run.
+func PipelineOrigin(name string) string { return pipelineOrigin(name) }
+
+// requestSubject is where a request from an origin is published.
+func requestSubject(names subjects.Names, origin string, k Key) string {
+	if name := pipelineOf(origin); name != "" {
+		return names.Pipeline(name, k.Queue, k.ID)
+	}
+	return names.Run(origin, k.Queue, k.ID)
+}
+
+func originWords(origin string) string {
+	if name := pipelineOf(origin); name != "" {
+		return fmt.Sprintf("pipeline %q", name)
+	}
+	return fmt.Sprintf("backend %q", origin)
+}
 
 // pipelineOf is the pipeline of an origin; "" for a backend's.
 func pipelineOf(origin string) string {

@@ -45,12 +45,27 @@ func (a *app) checkDir(ctx context.Context, dir string) error {
 	for _, w := range warningsOf(dir, snap) {
 		fmt.Fprintf(a.out, "%s %s\n", a.colour(yellow, "warning:"), w)
 	}
-	fmt.Fprintf(a.out, "%s %d prompts checked\n", a.colour(green, "ok"), len(snap.Prompts()))
+	fmt.Fprintf(a.out, "%s %d prompts%s checked\n", a.colour(green, "ok"), len(snap.Prompts()), pipelinesChecked(snap))
 	played, err := rehearse.Tests(ctx, snap)
 	if err != nil {
 		return err
 	}
 	return a.printTests(played, false)
+}
+
+// pipelinesChecked tells of pipelines only where there are some.
+func pipelinesChecked(snap *prompts.Snapshot) string {
+	if n := len(snap.Pipelines()); n > 0 {
+		return fmt.Sprintf(" and %s", counted(n, "pipeline"))
+	}
+	return ""
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // warningsOf adds to the definitions' own that there are none: a folder with another name is not seen.
@@ -70,6 +85,7 @@ func (a *app) checkJSON(ctx context.Context, dir string, snap *prompts.Snapshot,
 	out := struct {
 		OK         bool               `json:"ok"`
 		Prompts    int                `json:"prompts"`
+		Pipelines  int                `json:"pipelines,omitempty"`
 		Errors     []prompts.Problem  `json:"errors"`
 		Warnings   []prompts.Problem  `json:"warnings"`
 		Rehearsals []rehearse.Outcome `json:"rehearsals"`
@@ -79,6 +95,7 @@ func (a *app) checkJSON(ctx context.Context, dir string, snap *prompts.Snapshot,
 		if err != nil {
 			return err
 		}
+		out.Pipelines = len(snap.Pipelines())
 		out.OK, out.Rehearsals, out.Prompts, out.Warnings = !failedTests(played), played, len(snap.Prompts()), warningsOf(dir, snap)
 	}
 	if err := a.printJSON(out); err != nil {

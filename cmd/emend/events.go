@@ -22,6 +22,9 @@ func (a *app) printEvent(e schemas.Event) {
 func (a *app) eventText(e schemas.Event) string {
 	switch e.Kind {
 	case schemas.EventStarted:
+		if e.Pipeline != "" {
+			return "started " + a.colour(dim, e.Pipeline)
+		}
 		return fmt.Sprintf("started on %s %s", e.Backend, a.colour(dim, strings.TrimSpace(e.Prompt+" "+e.Model)))
 	case schemas.EventAttemptStarted:
 		return fmt.Sprintf("%s %d.%d %s", callee(e), e.Generation, e.Attempt, a.colour(dim, e.GenerationKind))
@@ -34,6 +37,9 @@ func (a *app) eventText(e schemas.Event) string {
 	case schemas.EventRepair:
 		return a.colour(yellow, "repair: "+e.Outcome)
 	case schemas.EventStage:
+		if e.Jobs != nil {
+			return a.stageText(e)
+		}
 		return a.colour(yellow, fmt.Sprintf("stage attempt %d: %s", e.StageAttempt, e.Outcome))
 	case schemas.EventValidator:
 		return a.voteText(e.Validator, e.Outcome, e.Cause)
@@ -177,6 +183,7 @@ func (a *app) printResult(r *schemas.Result) error {
 
 // printGoverned shows what judges and people said.
 func (a *app) printGoverned(r *schemas.Result) {
+	a.printPipeline(r.Pipeline)
 	if v := r.Validation; v != nil {
 		if len(v.Changed) > 0 {
 			fmt.Fprintln(a.out, a.changedText(v.Changed))

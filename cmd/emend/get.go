@@ -116,8 +116,12 @@ func (a *app) watch() *cobra.Command {
 
 func (a *app) watchRuns(ctx context.Context, client *consumer.Client, k consumer.Key) error {
 	finished := make(chan struct{}, 1)
+	show := a.printEvent
+	if k.ID != "" {
+		show = a.tree(true).show
+	}
 	stop, err := client.Watch(k, func(e schemas.Event) {
-		a.printEvent(e)
+		show(e)
 		if k.ID != "" && e.Kind == schemas.EventFinished {
 			finished <- struct{}{}
 		}

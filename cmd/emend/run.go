@@ -27,8 +27,11 @@ func (a *app) runCmd() *cobra.Command {
 	c := &cobra.Command{Use: "run PROMPT [NAME=VALUE | NAME=@FILE]...", Short: "Publish a run, follow it live, print its result",
 		Long: "Publishes a run of PROMPT (\"id\" or \"id@version\"), shows its events and prints its result.\n" +
 			"An input's value is text; NAME=@FILE reads it from a file, NAME:=JSON takes any JSON value.",
-		Example: "  emend run extract-invoice document=@sample.txt\n  emend run classify --backend openai text='hello'",
+		Example: "  emend run extract-invoice document=@sample.txt\n  emend run classify --backend openai text='hello'\n  emend run --pipeline contract-digest document=@contract.md",
 		Args:    cobra.MinimumNArgs(1), RunE: func(c *cobra.Command, args []string) error {
+			if o.pipeline != "" {
+				return a.runPipeline(c.Context(), f, o, args)
+			}
 			return a.publish(c.Context(), f, o, args)
 		}}
 	f.register(c)
@@ -37,12 +40,16 @@ func (a *app) runCmd() *cobra.Command {
 	c.Flags().StringVar(&o.queue, "queue", "default", "the queue's `NAME`")
 	c.Flags().StringVar(&o.id, "id", "", "the run's `ID` (default: a new one)")
 	c.Flags().StringVar(&o.profile, "profile", "", "a profile in place of the prompt's")
+	c.Flags().StringVar(&o.pipeline, "pipeline", "", "run the pipeline `NAME` (or NAME@VERSION) in place of a prompt: all arguments are its inputs")
+	c.Flags().StringVar(&o.reuse, "reuse", "", "with --pipeline: auto, refresh or none (default: as the pipeline says)")
+	c.Flags().StringVar(&o.attempts, "attempts", "", "with --pipeline: what the result tells of its jobs, summary, none or full")
 	c.Flags().DurationVar(&o.timeout, "timeout", 0, "give up waiting after this `TIME`; the run goes on")
 	return c
 }
 
 type runOptions struct {
 	dir, backend, queue, id, profile string
+	pipeline, reuse, attempts        string
 	timeout                          time.Duration
 }
 
@@ -81,6 +88,11 @@ func (a *app) runOn(ctx context.Context, client *consumer.Client, o runOptions, 
 		watch = nil
 	}
 	r, err := client.Run(ctx, o.backend, k, body, watch)
+	return a.printRun(ctx, client, o, r, err)
+}
+
+// printRun prints the result of a run, or says that it goes on.
+func (a *app) printRun(ctx context.Context, client *consumer.Client, o runOptions, r *schemas.Result, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return pending(fmt.Errorf("no result within %s; the run goes on: emend get %s --queue %s", o.timeout, o.id, o.queue))

@@ -21,6 +21,7 @@ import (
 
 type tryOptions struct {
 	dir, model, profile, mode, schema, url, keyEnv string
+	pipeline                                       string
 	repairs                                        int
 	// keyGiven says that keyEnv was given, perhaps empty.
 	keyGiven bool
@@ -40,12 +41,16 @@ func (a *app) try() *cobra.Command {
 					return fmt.Errorf("--%s goes with --model DIALECT/NAME; without it PROMPT is one of the folder, which says so itself", name)
 				}
 			}
+			if o.pipeline != "" {
+				return a.tryPipeline(c.Context(), o, args)
+			}
 			o.keyGiven = c.Flags().Changed("key-env")
 			return a.tryOut(c.Context(), o, args)
 		}}
 	c.Flags().StringVar(&o.dir, "dir", ".", "the `FOLDER` with emend.yaml and prompts/")
 	c.Flags().StringVar(&o.model, "model", "", "`DIALECT/NAME`: run a message without definitions")
 	c.Flags().StringVar(&o.profile, "profile", "", "a profile in place of the prompt's")
+	c.Flags().StringVar(&o.pipeline, "pipeline", "", "run the pipeline `NAME` (or NAME@VERSION) of the folder: all arguments are its inputs")
 	c.Flags().StringVar(&o.mode, "mode", "", "with --model: the output mode (default: json_schema with --schema, else none)")
 	c.Flags().StringVar(&o.schema, "schema", "", "with --model: a JSON Schema `FILE`")
 	c.Flags().IntVar(&o.repairs, "repairs", 1, "with --model and a checked mode: corrective calls, 0 to 3")
