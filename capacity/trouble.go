@@ -9,6 +9,8 @@ const (
 	accountPause = 30 * time.Second
 	// closeAfter failures in a row close a gate at any limit.
 	closeAfter = 8
+	// holdMost bounds how many rounds of answers pass at a limit above which the backend throttles before more is tried again.
+	holdMost = 32
 )
 
 // trouble is the part of a gate that reacts to its backend: additive up, multiplicative down. It is guarded by the
@@ -23,6 +25,9 @@ type trouble struct {
 	cuts                uint64
 	fails, wins, closes int
 	cause               string
+	// proved is the highest limit at which a whole round of answers came since the last halving, 0 for none. hold is how many
+	// rounds are due at it before the next is tried: it doubles each time that is throttled.
+	proved, hold int
 	// until is when a closed gate lets its probe through; zero when it is neither closed nor probing.
 	until time.Time
 	// since is when until was last zero.
@@ -124,16 +129,21 @@ func (t *trouble) closeUntil(cause string, until time.Time, load int) {
 // slowest reopens a gate at one call at a time.
 func (t *trouble) slowest() {
 	t.until, t.prober, t.leaveGiven, t.limit, t.wins, t.fails = time.Time{}, nil, false, 1, 0, 0
+	t.proved, t.hold = 0, 0
 	t.whole()
 }
 
-// answered counts an answer; as many as the limit raise it by one.
+// answered counts an answer; as many as the limit raise it by one, more where the next limit was found to be too much.
 func (t *trouble) answered(old bool) {
 	t.fails = 0
 	if t.limit == 0 || old {
 		return
 	}
-	if t.wins++; t.wins >= t.limit {
+	t.wins++
+	if t.wins >= t.limit && t.limit > t.proved {
+		t.proved, t.hold = t.limit, 1
+	}
+	if t.wins >= t.limit*max(t.hold, 1) {
 		t.limit, t.wins, t.closes = t.limit+1, 0, 0
 		t.whole()
 	}
@@ -142,7 +152,7 @@ func (t *trouble) answered(old bool) {
 // whole opens a gate whose bound has grown back.
 func (t *trouble) whole() {
 	if t.limit >= t.top {
-		t.limit, t.top, t.cause, t.closes = 0, 0, "", 0
+		t.limit, t.top, t.cause, t.closes, t.proved, t.hold = 0, 0, "", 0, 0, 0
 	}
 }
 
@@ -163,7 +173,7 @@ func (t *trouble) failed(o Outcome, p Phase, old bool, load int) {
 	t.cause, t.wins = o.Cause, 0
 	if t.fails++; !old {
 		t.start(load)
-		t.limit = max(t.limit/2, 1)
+		t.narrow(o, p)
 		t.cuts++
 	}
 	switch {
@@ -175,6 +185,16 @@ func (t *trouble) failed(o Outcome, p Phase, old bool, load int) {
 		t.pause(min(closeMin<<min(t.closes, 10), closeMax), load)
 		t.closes++
 	}
+}
+
+// narrow halves the limit, unless the backend throttled just above one that it had answered in full: then that one is what it
+// takes, and the next try above it is put off for longer.
+func (t *trouble) narrow(o Outcome, p Phase) {
+	if o.Kind == Throttled && p == Slow && t.limit == t.proved+1 && t.limit > 1 {
+		t.limit, t.hold = t.proved, min(2*t.hold, holdMost)
+		return
+	}
+	t.limit, t.proved, t.hold = max(t.limit/2, 1), 0, 0
 }
 
 func (t *trouble) pause(d time.Duration, load int) {

@@ -105,7 +105,7 @@ func (p *place) putMany(backend, queue, prefix string, n int, body string) {
 	js, err := jetstream.New(p.nc, jetstream.WithPublishAsyncMaxPending(256))
 	p.must(err)
 	for i := range n {
-		_, err := js.PublishAsync(p.names.Run(backend, queue, fmt.Sprint(prefix, i)), []byte(body))
+		_, err := js.PublishAsync(p.names.Run(backend, queue, fmt.Sprint(prefix, i)), []byte(body), jetstream.WithStallWait(time.Minute))
 		p.must(err)
 	}
 	<-js.PublishAsyncComplete()

@@ -64,7 +64,7 @@ func (s *site) publishMany(n int, request func(i int) (id, text string)) {
 	var acks []jetstream.PubAckFuture
 	for i := range n {
 		id, text := request(i)
-		ack, err := js.PublishAsync(s.names.Run("mock", "default", id), []byte(text))
+		ack, err := js.PublishAsync(s.names.Run("mock", "default", id), []byte(text), jetstream.WithStallWait(patience))
 		s.must(err)
 		acks = append(acks, ack)
 	}

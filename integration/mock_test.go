@@ -46,6 +46,8 @@ rules:
       - {json: {score: 1}, usage: {input: 10, output: 5}}
   - match: {contains: TAKES-LONG}
     replies: [{json: {score: 1}, delay: 4s}]
+  - match: {contains: A-WHILE}
+    replies: [{json: {score: 1}, delay: 100ms}]
   - match: {contains: BIG-NUMBER}
     replies: [{text: '1e1000001'}]
   - match: {contains: BAD-REQUEST}
@@ -78,6 +80,8 @@ type mock struct {
 	// at once.
 	under map[string]int
 	most  int
+	// room bounds the calls that are answered at once, 0 for no bound; what comes beside them gets 429 and is counted in refused.
+	room, roomTaken, refused int
 	// at is when each call came.
 	at []time.Time
 }
@@ -105,12 +109,15 @@ func (m *mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.keys.Store(r.Header.Get("Authorization"), true)
 	defer m.enter(r.Header.Get("Authorization"))()
 	if status := m.fault.Load(); status != 0 {
-		maps.Copy(w.Header(), m.headers)
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(int(status))
-		_, _ = fmt.Fprintf(w, `{"error": {"message": %q, "code": "mock_trouble"}}`, m.faultText)
+		m.refuse(w, int(status))
 		return
 	}
+	leave, fits := m.squeeze()
+	if !fits {
+		m.refuse(w, http.StatusTooManyRequests)
+		return
+	}
+	defer leave()
 	if bytes.Contains(body, []byte(holdMark)) && !m.held(r, string(body)) {
 		panic(http.ErrAbortHandler)
 	}
@@ -127,6 +134,30 @@ func (m *mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	m.scripted.ServeHTTP(w, r)
+}
+
+// refuse answers with an error.
+func (m *mock) refuse(w http.ResponseWriter, status int) {
+	maps.Copy(w.Header(), m.headers)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, `{"error": {"message": %q, "code": "mock_trouble"}}`, m.faultText)
+}
+
+// squeeze takes a place of the room, until leave is called; fits is false when there is none.
+func (m *mock) squeeze() (leave func(), fits bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.room > 0 && m.roomTaken >= m.room {
+		m.refused++
+		return nil, false
+	}
+	m.roomTaken++
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.roomTaken--
+	}, true
 }
 
 // answer is that of the longest key that the conversation holds.
