@@ -18,7 +18,7 @@ type lease struct {
 	// ack is the subject that heartbeats go to, key the lease's name in the subjects of their answers.
 	ack, key string
 	wait     time.Duration
-	until atomic.Int64 // unix nanoseconds
+	until    atomic.Int64 // unix nanoseconds
 }
 
 func newLease(now time.Time, wait time.Duration) *lease {
