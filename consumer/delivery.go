@@ -31,6 +31,8 @@ type handler struct {
 	saved       *saved
 	engine      *engine.Engine
 	plan        *run.Plan
+	// early is what was read of the request while the ledger was asked; nil while it was not.
+	early *reading
 	// checkpoints are the states that were stored for the run, the found one first: whoever takes it up next goes on from the
 	// last and bills it; whoever ends it without a call bills the one that it saw.
 	checkpoints []run.State
@@ -61,7 +63,7 @@ func (w *Worker) handle(ctx context.Context, d *delivery) {
 
 // decide finds out where the run stands and does what Decide says.
 func (h *handler) decide(ctx context.Context) {
-	where, entry, err := h.w.ledger.Find(ctx, h.key, h.d.seq, h.d.count)
+	where, entry, err := h.w.ledger.Find(ctx, h.key, h.d.seq, h.d.count, h.seek(ctx))
 	if err == nil {
 		where.Granted, err = h.w.ledger.granted(ctx, h.key, h.fingerprint, where.Result, where.ResultSeq)
 	}
@@ -96,10 +98,38 @@ func (h *handler) decide(ctx context.Context) {
 	h.dispose(ctx, Decide(facts, where, h.gateState(), h.w.limits(), time.Now()), where)
 }
 
+// reading is a request that was read, or why it is refused.
+type reading struct {
+	plan    *run.Plan
+	refusal error
+}
+
+// seek asks the ledger for a result of the run, and reads the request until the answer comes. A redelivery may have made its
+// worker die: nothing of it is read before its starts are known.
+func (h *handler) seek(ctx context.Context) *question {
+	if h.d.count > 1 {
+		return nil
+	}
+	asked := h.w.ledger.seek(h.key)
+	if asked != nil {
+		h.early = &reading{}
+		h.early.plan, h.early.refusal = h.decode(ctx)
+	}
+	return asked
+}
+
 const ledgerRetry = 2 * time.Second
 
-// read decodes and plans the request; the reply subject is checked first, for it is where a refusal goes.
+// read returns the planned request.
 func (h *handler) read(ctx context.Context) (*run.Plan, error) {
+	if h.early != nil {
+		return h.early.plan, h.early.refusal
+	}
+	return h.decode(ctx)
+}
+
+// decode decodes and plans the request; the reply subject is checked first, for it is where a refusal goes.
+func (h *handler) decode(ctx context.Context) (*run.Plan, error) {
 	if to := h.d.msg.Header.Get(subjects.HeaderReplyTo); to != "" {
 		if err := h.w.names.CheckReplyTo(to, h.inboxes()); err != nil {
 			return nil, fmt.Errorf("%w: header %s: %w", prompts.ErrMalformed, subjects.HeaderReplyTo, err)

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,8 +23,6 @@ type publisher struct {
 	key      Key
 	delivery uint64
 	seq      int
-	// buf is used again for every event: a publish copies.
-	buf []byte
 	// verdicts counts what engine events tell; nil for none.
 	verdicts *telemetry.Verdicts
 	// metrics counts every event that is sent; nil for none.
@@ -50,11 +49,13 @@ func (p *publisher) send(e schemas.Event) {
 	if p.metrics != nil {
 		p.metrics.Count(e)
 	}
-	b, err := e.AppendJSON(p.buf[:0])
+	buf := scratch.Get().(*[]byte)
+	defer putBack(buf)
+	b, err := e.AppendJSON((*buf)[:0])
 	if err != nil {
 		return
 	}
-	p.buf = b
+	*buf = b
 	_ = p.nc.Publish(p.names.Event(p.key.Queue, p.key.ID, e.Kind), b)
 }
 
@@ -105,4 +106,13 @@ func minus(a, b *int64) *int64 {
 	}
 	d := *a - *b
 	return &d
+}
+
+// scratch holds buffers for what is published: a publish copies. A very large one is not kept.
+var scratch = sync.Pool{New: func() any { return new(make([]byte, 0, 2<<10)) }}
+
+func putBack(buf *[]byte) {
+	if cap(*buf) <= 64<<10 {
+		scratch.Put(buf)
+	}
 }

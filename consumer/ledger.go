@@ -49,7 +49,10 @@ func (s Settled) String() string {
 
 // Ledger knows what has become of a run: its stored result and its saved state. It is safe for concurrent use.
 type Ledger struct {
-	js      jetstream.JetStream
+	js        jetstream.JetStream
+	questions *questions
+	// seeks says that the server answers a seek; it is set before the ledger is shared.
+	seeks   bool
 	names   subjects.Names
 	results jetstream.Stream
 	runs    jetstream.Stream
@@ -62,7 +65,7 @@ type Ledger struct {
 
 // NewLedger binds to the streams, which must exist.
 func NewLedger(ctx context.Context, js jetstream.JetStream, names subjects.Names) (*Ledger, error) {
-	l := &Ledger{js: js, names: names}
+	l := &Ledger{js: js, questions: newQuestions(js.Conn()), names: names}
 	var err error
 	if l.results, err = js.Stream(ctx, names.ResultsStream()); err != nil {
 		return nil, fmt.Errorf("stream %s: %w", names.ResultsStream(), err)
@@ -117,12 +120,14 @@ type saved struct {
 const savedVersion = 1
 
 // Find tells what the stores hold of a run. From the second delivery of a message on, the saved entry is read too;
-// before it there is none for this message.
-func (l *Ledger) Find(ctx context.Context, k Key, seq, count uint64) (Whereabouts, *saved, error) {
+// before it there is none for this message. asked is a seek for the run, nil for none.
+func (l *Ledger) Find(ctx context.Context, k Key, seq, count uint64, asked *question) (Whereabouts, *saved, error) {
 	var w Whereabouts
 	var err error
-	if w.Result, w.ResultSeq, err = l.Result(ctx, k); err != nil {
-		return w, nil, err
+	if !l.nothing(ctx, asked) {
+		if w.Result, w.ResultSeq, err = l.Result(ctx, k); err != nil {
+			return w, nil, err
+		}
 	}
 	if l.reviewing.Load() {
 		if w.Review, err = l.Review(ctx, k); err != nil {
@@ -253,12 +258,10 @@ const settleTry = 5 * time.Second
 // (design section 3).
 func (l *Ledger) Settle(ctx context.Context, k Key, m *nats.Msg, mine func(*schemas.Result) bool, expectSeq uint64) (Settled, uint64, error) {
 	m.Header.Set(subjects.HeaderExpectedLastSubjectSequence, strconv.FormatUint(expectSeq, 10))
-	ctx, cancel := context.WithTimeout(ctx, settleTry)
-	defer cancel()
-	ack, err := l.js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
+	seq, err := l.publish(ctx, m)
 	switch {
 	case err == nil:
-		return Stored, ack.Sequence, nil
+		return Stored, seq, nil
 	case isCode(err, codeWrongSequence):
 		settled, seq, err := l.whose(ctx, k, mine)
 		if errors.Is(err, errNotThere) && expectSeq != 0 {
@@ -270,6 +273,21 @@ func (l *Ledger) Settle(ctx context.Context, k Key, m *nats.Msg, mine func(*sche
 	}
 	return Unknown, 0, err
 }
+
+// publish stores a message and returns its sequence.
+func (l *Ledger) publish(ctx context.Context, m *nats.Msg) (uint64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	k, err := l.questions.send(m)
+	if err != nil {
+		return 0, err
+	}
+	return acked(k.wait(ctx, settleTry))
+}
+
+// Close ends what the ledger listens to.
+func (l *Ledger) Close() { l.questions.close() }
 
 var errNotThere = errors.New("refused as written, yet not there")
 
@@ -295,4 +313,12 @@ func isCode(err error, code jetstream.ErrorCode) bool {
 		return js.APIError().ErrorCode == code
 	}
 	return false
+}
+
+// description is the server's word for an error, "" if it is not the server's.
+func description(err error) string {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		return api.Description
+	}
+	return ""
 }

@@ -35,6 +35,9 @@ type pool struct {
 	// next is where a goroutine whose run ended waits for another: its stack has grown already. closed ends them.
 	next   chan job
 	closed chan struct{}
+	// asked is when the last pull was sent; again is the timer of ask.
+	asked time.Time
+	again *time.Timer
 	// reconnects is the connection's count when last looked at.
 	reconnects uint64
 	// missing holds pulling back while a durable is made anew.
@@ -73,14 +76,38 @@ func (p *pool) listen() (err error) {
 func (p *pool) run(stop, work context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+	p.again = time.NewTimer(time.Hour)
+	defer p.again.Stop()
 	for stop.Err() == nil {
 		changed := p.changed() // before the gate is looked at, so that no change is missed
-		p.pulls.ask(p.free(), time.Now())
-		p.turn(stop, work, tick.C, changed)
+		p.turn(stop, work, tick.C, changed, p.ask(time.Now()))
 	}
 	p.close()
 	p.giveBack(work)
 	close(p.closed)
+}
+
+// Pulls are not sent more often than pullPause for fewer than an eighth of the places: in a busy pool a place gets free every
+// few tenths of a millisecond, and a pull for each would cost the server as much as the message that it brings.
+const (
+	pullPause = time.Millisecond
+	pullShare = 8
+)
+
+// ask pulls for the places that are free. It returns what tells when to ask again for those that it left, nil for nothing.
+func (p *pool) ask(now time.Time) (again <-chan time.Time) {
+	free := p.free()
+	if free <= 0 {
+		return nil
+	}
+	if wait := p.asked.Add(pullPause).Sub(now); wait > 0 && free < p.places/pullShare {
+		p.again.Reset(wait)
+		return p.again.C
+	}
+	if p.pulls.ask(free, now) {
+		p.asked = now
+	}
+	return nil
 }
 
 // close ends the pulls. What the server has delivered by now comes before its answer to the flush: dropped, it would
@@ -93,7 +120,7 @@ func (p *pool) close() {
 }
 
 // turn waits for something to happen and takes in all that has.
-func (p *pool) turn(stop, work context.Context, tick <-chan time.Time, changed <-chan struct{}) {
+func (p *pool) turn(stop, work context.Context, tick <-chan time.Time, changed <-chan struct{}, again <-chan time.Time) {
 	select {
 	case <-stop.Done():
 		return
@@ -102,6 +129,7 @@ func (p *pool) turn(stop, work context.Context, tick <-chan time.Time, changed <
 	case q := <-p.done:
 		p.freed(q)
 	case <-changed:
+	case <-again:
 	case now := <-tick:
 		p.pulls.reap(now, p.wasLost())
 	}

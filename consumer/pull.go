@@ -81,24 +81,31 @@ func (p *pulls) reserved() int {
 // A queue has one pull open at a time. The server deals its messages out among all that are open, and a message does not
 // say which it is for: with two of them one would be taken for full that is not, and the other hold its places, and keep
 // its queue from being listened at, until it is given up.
-func (p *pulls) ask(free int, now time.Time) {
+//
+// It reports whether a pull was sent for a busy queue.
+func (p *pulls) ask(free int, now time.Time) (sent bool) {
 	if p.refused {
 		p.refused, p.rest = false, now.Add(pullRest)
 	}
 	if free <= 0 || now.Before(p.rest) {
-		return
+		return false
 	}
 	alone := len(p.queues) == 1
 	for q, n := range share(p.queues, free) {
-		if q.wanted == 0 && p.send(q, pull{left: n}, alone, now) != nil {
-			return // not connected: the next turn of the pool tries again
+		if q.wanted > 0 {
+			continue
 		}
+		if p.send(q, pull{left: n}, alone, now) != nil {
+			return sent // not connected: the next turn of the pool tries again
+		}
+		sent = true
 	}
 	for _, q := range p.queues {
 		if !alone && q.idle && q.wanted == 0 && p.send(q, pull{left: 1, listens: true}, true, now) != nil {
-			return
+			return sent
 		}
 	}
+	return sent
 }
 
 // share gives the free places to the busy queues, each next one to that with the least in use for its weight, so that

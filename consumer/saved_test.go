@@ -13,7 +13,7 @@ import (
 // finds reads what the ledger knows of a delivery.
 func (p *place) finds(l *Ledger, seq, count uint64) (Whereabouts, *saved) {
 	p.Helper()
-	w, s, err := l.Find(p.Context(), aKey, seq, count)
+	w, s, err := l.Find(p.Context(), aKey, seq, count, nil)
 	p.must(err)
 	return w, s
 }

@@ -25,7 +25,10 @@ const (
 // be stored is kept as a state. It reports whether the message is done with.
 func (h *handler) settle(work context.Context, r schemas.Result, replace uint64, s run.State) bool {
 	h.stamp(&r)
-	body, err := r.AppendJSON(make([]byte, 0, len(r.Output)+resultRoom))
+	buf := scratch.Get().(*[]byte)
+	defer putBack(buf)
+	body, err := r.AppendJSON((*buf)[:0])
+	*buf = body
 	if err == nil && int64(len(body))+headerRoom > h.w.nc.MaxPayload() {
 		r, body, err = h.smaller(work, r, len(body))
 	}
@@ -69,11 +72,8 @@ func (h *handler) smaller(work context.Context, r schemas.Result, size int) (sch
 // blobTries bounds how often an output is tried to be stored apart.
 const blobTries = 5
 
-// headerRoom is kept for the headers of a result; resultRoom is what most results have beside their output.
-const (
-	headerRoom = 4096
-	resultRoom = 1280
-)
+// headerRoom is kept for the headers of a result.
+const headerRoom = 4096
 
 func (h *handler) store(work context.Context, r schemas.Result, body []byte, replace uint64, s run.State) bool {
 	pause := settleBackoffMin

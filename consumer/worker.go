@@ -130,6 +130,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err := w.prepare(ctx); err != nil {
 		return err
 	}
+	defer w.ledger.Close()
 	base, stopBase := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBase()
 	w.base = base
@@ -221,6 +222,7 @@ func (w *Worker) prepare(ctx context.Context) error {
 	if w.ledger, err = NewLedger(ctx, w.js, w.names); err != nil {
 		return err
 	}
+	w.ledger.learn(ctx)
 	cfg := w.engine.Load().Snapshot().Config()
 	w.blobs = NewBlobs(w.js, w.names, cfg.Keep.Results.Std(), cfg.NATS.Replicas)
 	w.noteSink(w.engine.Load())

@@ -160,7 +160,7 @@ func (x *effects) request(s run.State, c run.Call) *GenerateRequest {
 // Judge gives the verdict; the permit is free meanwhile.
 func (x *effects) Judge(ctx context.Context, s run.State, _ run.Judge) run.Event {
 	began := time.Now()
-	v := x.plan.Contract.Judge([]byte(s.Candidate.Text))
+	v := x.plan.Contract.JudgeText(s.Candidate.Text)
 	voted, changes := preserved(x.plan, s, v)
 	v = voted.Verdict
 	pos := x.position(run.Call{Stage: s.Stage, Generation: s.Generation, Attempt: s.Attempt, Kind: kind(s.Generation)})

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"emend/engine/contract"
@@ -27,6 +28,8 @@ type compiled struct {
 	// checks is the checksum of rules, judges and policy.
 	checks string
 	report *report
+	// native has the *nativeForm of output by the name of the backend that it went to.
+	native sync.Map
 	// implied says that the escalation of the contract is the short form's, so that it may reach nobody.
 	implied bool
 }

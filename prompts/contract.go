@@ -73,6 +73,19 @@ func placed(err error, where []string, file string) (out []fieldFault) {
 	return out
 }
 
+// nativeForm is what native says.
+type nativeForm struct {
+	schema []byte
+	note   string
+	err    error
+}
+
+func newNativeForm(o schemas.Output, b Backend) *nativeForm {
+	n := &nativeForm{}
+	n.schema, n.note, n.err = native(o, b)
+	return n
+}
+
 // native says how a contract goes to a backend: the schema that is sent, if any, and a note on what is lost.
 func native(o schemas.Output, b Backend) (schema []byte, note string, err error) {
 	if o.Mode != schemas.ModeJSONSchema || b.Native == NativeNone {

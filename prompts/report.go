@@ -20,7 +20,7 @@ type report struct {
 }
 
 func newReport(file string) *report {
-	return &report{file: file, lines: map[string]int{}, bad: map[string]bool{}}
+	return &report{file: file, lines: map[string]int{}}
 }
 
 // fault notes a problem at a path, on the line of the path or of what holds it.
@@ -29,8 +29,16 @@ func (r *report) fault(at, format string, args ...any) {
 }
 
 func (r *report) faultOn(line int, at, format string, args ...any) {
-	r.bad[at] = true
+	r.refuse(at)
 	r.problems = append(r.problems, Problem{File: r.file, Line: line, Path: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// refuse notes a path about which nothing more is to be said.
+func (r *report) refuse(at string) {
+	if r.bad == nil {
+		r.bad = map[string]bool{}
+	}
+	r.bad[at] = true
 }
 
 // once is fault for a path about which nothing was said yet.

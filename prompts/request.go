@@ -233,17 +233,29 @@ func (p *planner) output() {
 	if p.contract == nil || p.profileName == "" {
 		return
 	}
-	schema, note, err := native(p.effective, p.backend)
-	if err != nil {
-		p.fault("output.schema", "%v", err)
+	n := p.carried()
+	if n.err != nil {
+		p.fault("output.schema", "%v", n.err)
 	}
-	switch p.native = schema; {
-	case note == "":
+	switch p.native = n.schema; {
+	case n.note == "":
 	case p.req.Output != nil:
-		p.warnings = append(p.warnings, note)
+		p.warnings = append(p.warnings, n.note)
 	default:
-		p.notes = append(p.notes, note)
+		p.notes = append(p.notes, n.note)
 	}
+}
+
+// carried says how the contract goes to the backend; that of a prompt is found out once.
+func (p *planner) carried() *nativeForm {
+	if p.compiled == nil || p.req.Output != nil {
+		return newNativeForm(p.effective, p.backend)
+	}
+	known, ok := p.compiled.native.Load(p.backend.Name)
+	if !ok {
+		known, _ = p.compiled.native.LoadOrStore(p.backend.Name, newNativeForm(p.effective, p.backend))
+	}
+	return known.(*nativeForm)
 }
 
 func (p *planner) ownContract(o schemas.Output) {

@@ -29,6 +29,10 @@ const (
 	HeaderExpectedStream = "Nats-Expected-Stream"
 	// HeaderExpectedLastSubjectSequence is the server's compare-and-set.
 	HeaderExpectedLastSubjectSequence = "Nats-Expected-Last-Subject-Sequence"
+	// HeaderExpectedLastSubjectSequenceSubject names the subject that is meant, where it is not the message's own.
+	HeaderExpectedLastSubjectSequenceSubject = "Nats-Expected-Last-Subject-Sequence-Subject"
+	// HeaderExpectedLastSequence makes the server refuse a message unless the stream's last one has this sequence.
+	HeaderExpectedLastSequence = "Nats-Expected-Last-Sequence"
 	// HeaderMsgID is the server's dedupe id.
 	HeaderMsgID = "Nats-Msg-Id"
 	// HeaderServiceError and HeaderServiceErrorCode of a service's reply say that the request was refused, and why.

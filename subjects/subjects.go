@@ -66,6 +66,10 @@ func (n Names) RunOf(queue, id string) string { return n.join(kindRun, "*", queu
 // Result is where a run's result is stored.
 func (n Names) Result(queue, id string) string { return n.join(kindResult, queue, id) }
 
+// Seek is where a worker asks whether a run has a result, by a write that is always refused. Its queue is no queue's name, so
+// that no result can have it.
+func (n Names) Seek() string { return n.join(kindResult, "_", "seek") }
+
 // ResultFilter covers the results of a queue.
 func (n Names) ResultFilter(queue string) string { return n.join(kindResult, queue, "*") }
 

@@ -1,9 +1,9 @@
 package contract
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -15,7 +15,10 @@ var ErrTooLarge = errors.New("the text is too large to be judged; ask for a smal
 
 // Judge judges one text. It never panics: what cannot be judged has Err set and is neither valid nor invalid. The
 // verdict holds no part of text itself, only copies; Expected and Schema of its findings are shared and read-only.
-func (c *Contract) Judge(text []byte) (v Verdict) {
+func (c *Contract) Judge(text []byte) Verdict { return c.JudgeText(string(text)) }
+
+// JudgeText is Judge for a text that is a string already.
+func (c *Contract) JudgeText(text string) (v Verdict) {
 	defer func() {
 		if p := recover(); p != nil {
 			v = Verdict{Err: judgeError(p)}
@@ -27,7 +30,7 @@ func (c *Contract) Judge(text []byte) (v Verdict) {
 	switch {
 	case c.mode == schemas.ModeNone:
 		return Verdict{Class: OK}
-	case len(bytes.TrimSpace(text)) == 0:
+	case strings.TrimSpace(text) == "":
 		return Verdict{Class: EmptyOutput, Findings: []Finding{{Keyword: string(EmptyOutput), Message: "the text is empty"}}}
 	case c.mode == schemas.ModeBasic:
 		return Verdict{Class: OK}
@@ -43,24 +46,25 @@ func judgeError(p any) error {
 	return fmt.Errorf("the judge failed on this text: %v", p)
 }
 
-func (c *Contract) judgeJSON(text []byte) Verdict {
+func (c *Contract) judgeJSON(text string) Verdict {
 	o := c.scan(text)
 	if o.fault == nil {
 		return c.judgeValue(text, o)
 	}
-	if v, ok := c.mend(text, o); ok {
+	raw := []byte(text)
+	if v, ok := c.mend(raw, o); ok {
 		return v
 	}
-	finding := o.fault.finding(text, c.names())
+	finding := o.fault.finding(raw, c.names())
 	return Verdict{Class: o.fault.class, Findings: []Finding{finding}, CutOff: o.cut}
 }
 
-func (c *Contract) scan(text []byte) scanned {
-	return scan(text, c.schema != nil || c.rules != nil, c.lastWins)
+func (c *Contract) scan(text string) scanned {
+	return scanText(text, c.schema != nil || c.rules != nil, c.lastWins)
 }
 
 // judgeValue judges a text that the scan accepts: by the schema, then by the rules, which run beside its findings.
-func (c *Contract) judgeValue(text []byte, o scanned) Verdict {
+func (c *Contract) judgeValue(text string, o scanned) Verdict {
 	v := Verdict{Class: OK, Value: o.raw(text)}
 	if c.schema != nil {
 		v = c.schema.judge(v, o)

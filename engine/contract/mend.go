@@ -11,7 +11,7 @@ func (c *Contract) mend(text []byte, refused scanned) (v Verdict, ok bool) {
 	}
 	var o scanned
 	whole := func(inner []byte) bool {
-		o = c.scan(inner)
+		o = c.scan(string(inner))
 		return o.fault == nil
 	}
 	inner, rest := unwrap(text, whole)
@@ -31,7 +31,7 @@ func (c *Contract) mend(text []byte, refused scanned) (v Verdict, ok bool) {
 
 // derived judges a text that was made of the candidate.
 func (c *Contract) derived(how string, text []byte, o scanned) Verdict {
-	v := c.judgeValue(text, o)
+	v := c.judgeValue(string(text), o)
 	v.Mended, v.Derived = how, bytes.Clone(text)
 	return v
 }

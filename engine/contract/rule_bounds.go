@@ -175,7 +175,7 @@ func (b *bounds) addValues(from Bounds) error {
 			return fmt.Errorf("%s holds %s, which breaks the other bounds; correct one of them", name, excerpt(string(raw)))
 		}
 		allowed[string(appendCanon(nil, o.value))] = true
-		written = append(written, compact(o.raw(raw)))
+		written = append(written, compact(o.raw(string(raw))))
 	}
 	if len(list) == 0 {
 		return nil

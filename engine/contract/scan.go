@@ -55,8 +55,10 @@ type scanner struct {
 
 // scan judges the text's form. Of several faults it reports, in this order: invalid UTF-8 anywhere, a fault of syntax
 // (too_deep stops the scan like one), several values, then the first of the others in text order.
-func scan(text []byte, build, lastWins bool) scanned {
-	s := &scanner{src: string(text), build: build, lastWins: lastWins}
+func scan(text []byte, build, lastWins bool) scanned { return scanText(string(text), build, lastWins) }
+
+func scanText(text string, build, lastWins bool) scanned {
+	s := &scanner{src: text, build: build, lastWins: lastWins}
 	s.space()
 	out := scanned{start: s.pos}
 	value, ok := s.value()
@@ -390,4 +392,4 @@ func position(text []byte, at int) (line, column int) {
 }
 
 // raw returns a copy of the bytes of the one value.
-func (o scanned) raw(text []byte) json.RawMessage { return bytes.Clone(text[o.start:o.end]) }
+func (o scanned) raw(text string) json.RawMessage { return json.RawMessage(text[o.start:o.end]) }

@@ -215,7 +215,7 @@ func sameValue(t *testing.T, text []byte, o scanned) {
 	if string(appendCanon(nil, want)) != string(appendCanon(nil, o.value)) {
 		t.Fatalf("%q reads as %v, want %v", text, o.value, want)
 	}
-	raw := o.raw(text)
+	raw := o.raw(string(text))
 	samePlaces(t, raw, o.value, spans(string(raw)))
 }
 

@@ -212,7 +212,7 @@ func (p *Plan) Revive(s State) State {
 		return s
 	}
 	j := *s.Judged
-	j.Value = p.Contract.Judge([]byte(s.Candidate.Text)).Value
+	j.Value = p.Contract.JudgeText(s.Candidate.Text).Value
 	s.Judged = &j
 	return s
 }

@@ -1,0 +1,93 @@
+package consumer
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"emend/subjects"
+)
+
+// Most runs have no result yet, and to be told so by the server's API costs more than the rest of a run. The leader tells it
+// at a tenth of the cost when it refuses a write: of a message to subjects.Names.Seek, which belongs to no run, that is to be
+// stored only if the result's subject has a sequence that no stream ever reaches. It is never stored.
+
+// never is a sequence that no stream reaches.
+var never = strconv.FormatUint(math.MaxInt64, 10)
+
+// nothingThere is the refusal of a write whose subject has no message.
+const nothingThere = "wrong last sequence: 0"
+
+// codeNoSequence is the answer of a server that knows HeaderExpectedLastSubjectSequenceSubject, where only that is given.
+const codeNoSequence = jetstream.ErrorCode(10193)
+
+// seekWithin bounds the wait for an answer; without one the API is asked.
+const seekWithin = 5 * time.Second
+
+// learn finds out whether the server answers a seek. One that is too old for it would take the header for none.
+func (l *Ledger) learn(ctx context.Context) {
+	m := &nats.Msg{Subject: l.names.Seek(), Header: nats.Header{
+		subjects.HeaderExpectedLastSubjectSequenceSubject: {l.names.Seek()}, subjects.HeaderExpectedLastSequence: {never}}}
+	k, err := l.questions.send(m)
+	if err != nil {
+		return
+	}
+	_, err = acked(k.wait(ctx, learnWithin))
+	l.seeks = isCode(err, codeNoSequence)
+}
+
+// learnWithin is short: who may not publish a seek gets no answer.
+const learnWithin = 2 * time.Second
+
+// seek asks whether a run has a result; nil if that is not known so cheaply. The answer is nothing's.
+func (l *Ledger) seek(k Key) *question {
+	if !l.seeks {
+		return nil
+	}
+	asked, err := l.questions.send(&nats.Msg{Subject: l.names.Seek(), Header: nats.Header{
+		subjects.HeaderExpectedLastSubjectSequence:        {never},
+		subjects.HeaderExpectedLastSubjectSequenceSubject: {l.names.Result(k.Queue, k.ID)}}})
+	if err != nil {
+		return nil
+	}
+	return asked
+}
+
+// nothing reports that the leader has no result for certain. Whatever else it says, and its silence, is not certain.
+func (l *Ledger) nothing(ctx context.Context, asked *question) bool {
+	if asked == nil {
+		return false
+	}
+	_, err := acked(asked.wait(ctx, seekWithin))
+	return isCode(err, codeWrongSequence) && description(err) == nothingThere
+}
+
+// pubAck is the server's answer to a publish.
+type pubAck struct {
+	Stream string              `json:"stream"`
+	Seq    uint64              `json:"seq"`
+	Error  *jetstream.APIError `json:"error"`
+}
+
+// acked reads the answer to a publish: the sequence of what is stored, or why it is not.
+func acked(m *nats.Msg, err error) (uint64, error) {
+	if err != nil {
+		return 0, err
+	}
+	var a pubAck
+	if err := json.Unmarshal(m.Data, &a); err != nil {
+		return 0, jetstream.ErrInvalidJSAck
+	}
+	switch {
+	case a.Error != nil:
+		return 0, a.Error
+	case a.Stream == "":
+		return 0, jetstream.ErrInvalidJSAck
+	}
+	return a.Seq, nil
+}
