@@ -173,7 +173,7 @@ func (l *local) observe(ctx context.Context, e event.Event) {
 func WirePipeline(shell *run.Plan, end pipeline.Result) schemas.Result {
 	r := schemas.Result{ID: shell.ID, Queue: shell.Queue, Status: end.Status, Output: end.Output, Error: end.Error, Counts: end.Counts, Warnings: end.Warnings,
 		Pipeline: end.Report, Source: schemas.Source{Catalog: shell.Catalog}, Metadata: shell.Metadata, Attempts: []schemas.Attempt{}}
-	r.Counts.Executions = 1
+	r.Counts.Executions, r.Cost = 1, end.Cost.Cost()
 	if end.Error == nil {
 		if end.Usage.Calls > 0 {
 			r.Usage = end.Usage.Usage()

@@ -91,7 +91,7 @@ func (r *Run) finish() Action {
 // end is a result without an output.
 func (r *Run) end(status string) Result {
 	r.done = true
-	out := Result{Status: status, Counts: r.sums.counts, Usage: r.sums.usage, ValidatorUsage: r.sums.validators}
+	out := Result{Status: status, Counts: r.sums.counts, Usage: r.sums.usage, ValidatorUsage: r.sums.validators, Cost: r.sums.cost}
 	if !r.req.None {
 		out.Report = r.reported()
 	}

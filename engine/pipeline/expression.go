@@ -19,7 +19,7 @@ import (
 // Bounds of an expression.
 const (
 	maxExpression     = 10_000
-	maxExpressionCost = 50_000_000
+	maxExpressionCost = 2_000_000
 )
 
 // Variables of expressions.

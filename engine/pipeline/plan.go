@@ -94,11 +94,12 @@ type Outcome struct {
 	Counts     schemas.Counts
 	// Usage and ValidatorUsage are what it cost here; a reused output costs nothing.
 	Usage, ValidatorUsage *schemas.Usage
+	Cost                  *schemas.Cost
 }
 
 // OutcomeOf reads the result of a job's run.
 func OutcomeOf(r *schemas.Result) Outcome {
-	o := Outcome{Status: r.Status, Output: r.Output, Run: r.ID, Error: r.Error, Stages: r.Stages, Counts: r.Counts, Usage: r.Usage, ValidatorUsage: r.ValidatorUsage}
+	o := Outcome{Status: r.Status, Output: r.Output, Run: r.ID, Error: r.Error, Stages: r.Stages, Counts: r.Counts, Usage: r.Usage, ValidatorUsage: r.ValidatorUsage, Cost: r.Cost}
 	if r.Validation != nil {
 		o.Validators = r.Validation.Validators
 	}
@@ -189,5 +190,6 @@ type Result struct {
 	Counts  schemas.Counts
 	// Usage and ValidatorUsage sum what the jobs cost.
 	Usage, ValidatorUsage schemas.UsageSum
+	Cost                  schemas.CostSum
 	Warnings              []string
 }

@@ -151,6 +151,21 @@ func names(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }
 type sums struct {
 	counts            schemas.Counts
 	usage, validators schemas.UsageSum
+	cost              schemas.CostSum
+}
+
+// costOf is a cost as a part of a sum: how many calls it stands for does not matter, only whether all of them have a price.
+func costOf(c *schemas.Cost) (out schemas.CostSum) {
+	if c == nil {
+		return out
+	}
+	if c.USD != nil {
+		out.Add(*c.USD, true)
+	}
+	if c.State != schemas.CostKnown {
+		out.Add(0, false)
+	}
+	return out
 }
 
 func (s *sums) add(o Outcome) {
@@ -164,6 +179,7 @@ func (s *sums) add(o Outcome) {
 	s.counts.ValidatorCalls += o.Counts.ValidatorCalls
 	s.usage.Join(schemas.SumOf(o.Usage))
 	s.validators.Join(schemas.SumOf(o.ValidatorUsage))
+	s.cost.Join(costOf(o.Cost))
 }
 
 // report keeps what is told of single jobs.
