@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"emend/subjects"
 )
 
 // delivery is one message of a durable, with what the server says of it. Its verbs are the JetStream ack protocol.
@@ -24,7 +26,7 @@ type delivery struct {
 // parseDelivery reads the reply subject of a delivered message: $JS.ACK.<domain>.<account>.<stream>.<consumer>.
 // <count>.<stream seq>.<consumer seq>.<time>.<pending>.<token>, of which older forms lack domain, account and token.
 func parseDelivery(nc *nats.Conn, m *nats.Msg) (*delivery, error) {
-	rest, ok := strings.CutPrefix(m.Reply, "$JS.ACK.")
+	rest, ok := strings.CutPrefix(m.Reply, subjects.AckPrefix)
 	tokens := 2 + strings.Count(rest, ".") + 1
 	if !ok || tokens < 9 {
 		return nil, fmt.Errorf("message on %s has no ack subject", m.Subject)

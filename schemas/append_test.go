@@ -89,9 +89,9 @@ func filled(rt *rapid.T, v reflect.Value, some bool) {
 		filled(rt, e, some)
 		v.SetMapIndex(reflect.ValueOf(texts.Draw(rt, "key")), e)
 	case reflect.Struct:
-		for i := range v.NumField() {
+		for _, field := range v.Fields() {
 			if !some || rapid.Bool().Draw(rt, "set") {
-				filled(rt, v.Field(i), some)
+				filled(rt, field, some)
 			}
 		}
 	default:

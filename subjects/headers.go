@@ -2,6 +2,9 @@ package subjects
 
 import "strings"
 
+// AckPrefix begins the reply subject of every message that a durable delivers (JetStream).
+const AckPrefix = "$JS.ACK."
+
 // Headers of Emend's messages.
 const (
 	// HeaderReplyTo of a request: where a core copy of the stored result goes. It must match the allowed inboxes.
