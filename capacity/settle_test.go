@@ -99,11 +99,11 @@ func TestSettlesAtWhatTheBackendTakes(t *testing.T) {
 	}
 }
 
-// settledAt looks at the limit for ten minutes.
+// settledAt looks at the limit for three minutes.
 func settledAt(t *testing.T, g *Gate, b *narrowBackend, k int) {
 	t.Helper()
 	calls, refused := b.counted()
-	for range 6000 {
+	for range 1800 {
 		time.Sleep(100 * time.Millisecond)
 		if st := g.State(); st.Phase != Slow || 10*st.Limit < 9*k || st.Limit > k+max(k/10, 1) {
 			t.Fatalf("the limit is %+v, the backend takes %d", st, k)

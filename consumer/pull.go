@@ -59,6 +59,9 @@ type pullRequest struct {
 const (
 	pullExpiry = 20 * time.Second
 	pullGrace  = 5 * time.Second
+	// fullExpiry is how long the server holds a pull that does not wait at a queue whose in_flight is used up: it answers one
+	// at an empty queue at once, but keeps one at a full queue for as long as it may, and with it the places.
+	fullExpiry = 250 * time.Millisecond
 	// pullRest is the pause after a refusal.
 	pullRest = time.Second
 )
@@ -141,7 +144,7 @@ func (p *pulls) send(q *queue, o pull, wait bool, now time.Time) error {
 	id := strconv.FormatUint(p.next, 36)
 	ask := pullRequest{Batch: o.left, Expires: pullExpiry}
 	if !wait {
-		ask = pullRequest{Batch: o.left, NoWait: true}
+		ask = pullRequest{Batch: o.left, Expires: fullExpiry, NoWait: true}
 	}
 	body, err := json.Marshal(ask)
 	if err != nil {

@@ -40,11 +40,12 @@ type calls struct {
 	at     map[string][]time.Time
 	under  map[string]int
 	most   map[string]int
+	words  map[string]int
 	answer func(r *http.Request, body string, n int) (*http.Response, error)
 }
 
 func newCalls(answer func(r *http.Request, body string, n int) (*http.Response, error)) *calls {
-	return &calls{at: map[string][]time.Time{}, under: map[string]int{}, most: map[string]int{}, answer: answer}
+	return &calls{at: map[string][]time.Time{}, under: map[string]int{}, most: map[string]int{}, words: map[string]int{}, answer: answer}
 }
 
 // RoundTrip notes and answers; n is the number of the call at its host, from 1.
@@ -55,6 +56,11 @@ func (c *calls) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	host := r.URL.Hostname()
 	c.mu.Lock()
+	for _, word := range []string{"SLOW", "QUICK"} {
+		if strings.Contains(string(body), word) {
+			c.words[word]++
+		}
+	}
 	c.at[host] = append(c.at[host], time.Now())
 	n := len(c.at[host])
 	c.under[host]++
@@ -104,17 +110,26 @@ func (p *place) putMany(backend, queue, prefix string, n int, body string) {
 	p.Helper()
 	js, err := jetstream.New(p.nc, jetstream.WithPublishAsyncMaxPending(256))
 	p.must(err)
+	var acks []jetstream.PubAckFuture
 	for i := range n {
-		_, err := js.PublishAsync(p.names.Run(backend, queue, fmt.Sprint(prefix, i)), []byte(body), jetstream.WithStallWait(time.Minute))
+		ack, err := js.PublishAsync(p.names.Run(backend, queue, fmt.Sprint(prefix, i)), []byte(body), jetstream.WithStallWait(time.Minute))
 		p.must(err)
+		acks = append(acks, ack)
 	}
-	<-js.PublishAsyncComplete()
-	s, err := p.js.Stream(p.Context(), p.names.RunsStream())
-	p.must(err)
-	info, err := s.Info(p.Context(), jetstream.WithSubjectFilter(p.names.Run(backend, queue, "*")))
-	p.must(err)
-	if got := len(info.State.Subjects); got < n {
-		p.Fatalf("%d of %d requests are stored", got, n)
+	for _, ack := range acks {
+		select {
+		case <-ack.Ok():
+		case err := <-ack.Err():
+			p.Fatal(err)
+		}
+	}
+}
+
+// nap sleeps, as a backend does that takes its time, until the call is given up.
+func nap(r *http.Request, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-r.Context().Done():
 	}
 }
 
