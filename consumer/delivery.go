@@ -261,7 +261,7 @@ func (h *handler) execute(work context.Context, s run.State, replace uint64) {
 	}
 	s.Counts.Executions++
 	h.answersBefore = h.answers()
-	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Patience: patience,
+	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Patience: patience, Meter: h.w.meter.engines(),
 		Allow: func() error { return cmp.Or(h.allowed(), call()) }, Save: func(s run.State) error { return h.save(h.w.base, s) }})
 	switch {
 	case errors.Is(err, ErrOvertaken) || errors.Is(err, errLeaseLost):

@@ -251,4 +251,3 @@ func (e *Explanation) Shut() *capacity.GateState {
 	}
 	return last
 }
-

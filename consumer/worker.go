@@ -44,14 +44,16 @@ type Options struct {
 
 // Worker executes runs from JetStream until it is told to stop. Make one with NewWorker; Run may be called once.
 type Worker struct {
-	id       string
-	opts     Options
-	nc       *nats.Conn
-	js       jetstream.JetStream
-	names    subjects.Names
-	log      zerolog.Logger
-	engine   atomic.Pointer[engine.Engine]
-	ledger   *Ledger
+	id     string
+	opts   Options
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	names  subjects.Names
+	log    zerolog.Logger
+	engine atomic.Pointer[engine.Engine]
+	ledger *Ledger
+	// meter shares rates and budgets; it is there once the ledger is.
+	meter    *meter
 	blobs    *Blobs
 	leases   *leases
 	inflight *inflight
@@ -112,6 +114,7 @@ func (w *Worker) Engine() *engine.Engine { return w.engine.Load() }
 func (w *Worker) Reload(e *engine.Engine) {
 	if w.ledger != nil {
 		w.noteSink(e)
+		w.meter.configure(e.Snapshot())
 	}
 	w.engine.Store(e)
 }
@@ -162,6 +165,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	stopBase()
 	close(stopLeases)
 	w.background.Wait()
+	w.meter.close()
 	return flush(w.nc)
 }
 
@@ -223,6 +227,8 @@ func (w *Worker) prepare(ctx context.Context) error {
 		return err
 	}
 	w.ledger.learn(ctx)
+	w.meter = newMeter(w.ledger.state, w.names, w.log)
+	w.meter.configure(w.engine.Load().Snapshot())
 	cfg := w.engine.Load().Snapshot().Config()
 	w.blobs = NewBlobs(w.js, w.names, cfg.Keep.Results.Std(), cfg.NATS.Replicas)
 	w.noteSink(w.engine.Load())

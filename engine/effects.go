@@ -79,7 +79,7 @@ func (x *effects) Call(ctx context.Context, s run.State, c run.Call) run.Event {
 	times.Duration = time.Since(began)
 	release()
 	e := x.ended(ctx, resp, err, times)
-	end(x.spent(e))
+	end(x.spent(resp, e))
 	x.observe(ctx, pos, e, times)
 	return e
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"emend/engine/run"
 	"emend/schemas"
@@ -29,10 +30,11 @@ type Metered struct {
 	Bounded bool
 }
 
-// Spent is what a call did use, where it told.
+// Spent is what a call did use, where it told. Hold is how long the provider says that it takes no more.
 type Spent struct {
 	USD   schemas.USD
 	Known bool
+	Hold  time.Duration
 }
 
 // What an estimate takes an answer for that has no limit, and what providers put around messages, in tokens.
@@ -111,16 +113,18 @@ func (x *effects) begin(ctx context.Context, m Metered, times run.CallTimes) (en
 }
 
 // spent is what an ended call cost.
-func (x *effects) spent(e run.Event) Spent {
-	var usd schemas.USD
-	known := false
+func (x *effects) spent(resp *GenerateResponse, e run.Event) (s Spent) {
+	if resp != nil {
+		s.Hold = resp.Hold
+	}
 	switch e := e.(type) {
 	case run.Answered:
-		usd, known = x.plan.Price.Of(e.Tokens)
+		s.USD, s.Known = x.plan.Price.Of(e.Tokens)
 	case run.Failed:
-		if usd, known = x.plan.Price.Of(e.Tokens); !known && !e.Failure.Billed {
-			known = true // nothing is charged
+		s.Hold = e.Failure.RetryAfter
+		if s.USD, s.Known = x.plan.Price.Of(e.Tokens); !e.Failure.Billed {
+			s.Known = true // nothing is charged
 		}
 	}
-	return Spent{USD: usd, Known: known}
+	return s
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -54,7 +55,7 @@ func WireError(res run.Result) *schemas.Error {
 	if f.Status != 0 || f.Code != "" {
 		e.Provider = &schemas.ProviderError{Status: f.Status, Code: f.Code}
 	}
-	e.Retryable = IsTrouble(f) || f.Category == schemas.CategoryCapacity || f.Category == schemas.CategoryTransport || f.Category == schemas.CategoryTimeout
+	e.Retryable = IsTrouble(f) || errors.Is(f.Cause, ErrBudget) || f.Category == schemas.CategoryCapacity || f.Category == schemas.CategoryTransport || f.Category == schemas.CategoryTimeout
 	return e
 }
 

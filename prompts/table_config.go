@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"emend/engine/provider/dialects"
+	"emend/internal/quota"
 )
 
 const (
@@ -90,6 +91,8 @@ var backendObject = &object{name: "backend", doc: "One model endpoint. Its key i
 		{name: "extra_statuses", kind: list{of: whole{400, 599}, max: 50, unique: true}, doc: "statuses that are retried besides 429, 500, 502, 503 and 504"},
 		{name: "max_body", kind: amount{1 << 10, 1 << 30}, doc: "the largest reply that is read", def: "16MiB"},
 		{name: "prices", kind: text{pattern: looseName, what: looseWords}, doc: "whose prices its models have: a provider of the price table, or none; absent means the one whose API is at url"},
+		{name: "requests_per_minute", kind: whole{1, quota.MaxRate}, doc: "calls that it takes in any minute, over all workers; absent is no bound"},
+		{name: "tokens_per_minute", kind: whole{1, quota.MaxRate}, doc: "tokens that it takes in a minute, over all workers, by an estimate before each call; absent is no bound"},
 		{name: "daily_budget", kind: budgetKind, doc: "US dollars that its calls may cost in a day (UTC), over all workers; what could exceed it fails with category budget"},
 		{name: "options", kind: options{}, doc: "what only this dialect knows"},
 	}}

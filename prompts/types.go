@@ -166,6 +166,9 @@ type Backend struct {
 	ExtraStatuses []int `yaml:"extra_statuses"`
 	// Prices is a provider of the price table, or "none"; "" finds it by the URL.
 	Prices string `yaml:"prices"`
+	// RequestsPerMinute and TokensPerMinute bound its calls over all workers; 0 is no bound.
+	RequestsPerMinute int64 `yaml:"requests_per_minute"`
+	TokensPerMinute   int64 `yaml:"tokens_per_minute"`
 	// DailyBudget bounds what its calls may cost in a day, in US dollars; 0 is no bound.
 	DailyBudget float64 `yaml:"daily_budget"`
 	// MaxBody bounds a reply.

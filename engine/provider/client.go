@@ -83,6 +83,7 @@ func (c *Client) Do(ctx context.Context, ep *Endpoint, req *Request) (*Response,
 	if err != nil || resp == nil {
 		return nil, k.scrub(k.annotate(err, reply, c.now()))
 	}
+	resp.Hold = hold(reply.Header, c.now())
 	resp.Model = k.clean(cut(resp.Model, modelLimit))
 	return resp, nil
 }

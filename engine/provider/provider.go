@@ -54,6 +54,8 @@ type Response struct {
 	Model string
 	// Tokens is nil when nothing was reported.
 	Tokens *schemas.Tokens
+	// Hold is how long the provider says that nothing is left of its rate limit; 0 when something is, or it does not say.
+	Hold time.Duration
 }
 
 // Dialect is one wire format. Both methods are pure and safe for concurrent use.
