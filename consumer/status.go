@@ -80,11 +80,21 @@ const statusWait = 400 * time.Millisecond
 
 // Status asks workers and streams. It needs the JetStream API of the space's streams and the service registry.
 func (c *Client) Status(ctx context.Context) (*Status, error) {
-	out := &Status{At: time.Now().UTC(), Workers: []WorkerStatus{}, Queues: []QueueStatus{}}
-	var err error
-	if out.Workers, err = c.rollCall(ctx); err != nil {
+	workers, err := c.rollCall(ctx)
+	if err != nil {
 		return nil, err
 	}
+	out, err := c.Backlog(ctx)
+	if err == nil {
+		out.Workers = workers
+	}
+	return out, err
+}
+
+// Backlog is Status without the workers, whom it does not ask.
+func (c *Client) Backlog(ctx context.Context) (*Status, error) {
+	out := &Status{At: time.Now().UTC(), Workers: []WorkerStatus{}}
+	var err error
 	if out.Queues, err = c.queues(ctx, out.At); err != nil {
 		return nil, err
 	}

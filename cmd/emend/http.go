@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ type watcher struct {
 	metrics  *telemetry.Metrics
 	worker   atomic.Pointer[consumer.Worker]
 	page     atomic.Pointer[web.Page]
+	client   atomic.Pointer[consumer.Client]
 	server   *http.Server
 }
 
@@ -49,6 +51,7 @@ func newWatcher(ctx context.Context, o serveOptions) (*watcher, error) {
 	w.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	w.metrics = telemetry.NewMetrics(w.registry)
 	telemetry.NewGates(w.registry, w.gates)
+	telemetry.NewBacklogs(w.registry, w.backlog)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { say(rw, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", w.ready)
@@ -85,7 +88,30 @@ func (w *watcher) showing(nc *nats.Conn, cfg prompts.NATS, f *pageFlags) (stop f
 	}
 	page, end := f.page(client, cfg.Space)
 	w.page.Store(page)
-	return func() { w.page.Store(nil); end() }, nil
+	w.client.Store(client)
+	return func() { w.page.Store(nil); w.client.Store(nil); end() }, nil
+}
+
+// scrapeWithin bounds what a scrape asks of NATS.
+const scrapeWithin = 3 * time.Second
+
+// backlog asks the streams at a scrape.
+func (w *watcher) backlog() (*telemetry.Backlog, error) {
+	client := w.client.Load()
+	if client == nil {
+		return nil, errors.New("the worker is starting")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeWithin)
+	defer cancel()
+	s, err := client.Backlog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &telemetry.Backlog{Dead: s.Dead, Reviews: s.Reviews}
+	for _, q := range s.Queues {
+		out.Queues = append(out.Queues, telemetry.Queue{Backend: q.Backend, Queue: q.Queue, Queued: q.Queued, InFlight: q.InFlight, Redelivered: q.Redelivered, Oldest: q.Oldest})
+	}
+	return out, nil
 }
 
 // ready is 200 while the worker serves: it pulls, NATS is reachable, results can be stored, and it does not drain.
@@ -137,4 +163,16 @@ func (w *watcher) of(worker *consumer.Worker) {
 	if w != nil {
 		w.worker.Store(worker)
 	}
+}
+
+// providers names the backends' providers in the metrics as the GenAI conventions do.
+func (w *watcher) providers(snap *prompts.Snapshot) {
+	if w == nil {
+		return
+	}
+	names := map[string]string{}
+	for _, b := range snap.Backends() {
+		names[b.Name] = telemetry.ProviderName(b.Dialect)
+	}
+	w.metrics.Providers(func(backend string) string { return cmp.Or(names[backend], backend) })
 }

@@ -113,6 +113,7 @@ func (a *app) serveOn(ctx context.Context, o serveOptions, snap *prompts.Snapsho
 		return err
 	}
 	defer eng.Close()
+	o.watch.providers(snap)
 	hidePage, err := o.watch.showing(nc, snap.Config().NATS, &o.page)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ type Metrics struct {
 	runs, calls, retries, repairs, stages, findings, tokens, votes, escalations, waits, cost *prometheus.CounterVec
 	callSeconds, permitSeconds, runSeconds                                                   *prometheus.HistogramVec
 	superseded                                                                               prometheus.Counter
+	genAI                                                                                    *genAI
 }
 
 // Buckets in seconds: those that the GenAI conventions recommend for an operation of a model (providers.md).
@@ -51,8 +52,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		superseded:    prometheus.NewCounter(prometheus.CounterOpts{Namespace: "emend", Name: "superseded_total", Help: "Executions whose result is not the stored one."}),
 	}
 	r.MustRegister(m.superseded)
+	m.genAI = newGenAI(r)
 	return m
 }
+
+// Providers says how a backend's provider is called in the metrics of the GenAI conventions; without it, as the backend. Call it
+// before the first event.
+func (m *Metrics) Providers(name func(backend string) string) { m.genAI.provider = name }
 
 // Count takes one event of the wire. A kind that has no metric is ignored: started and attempt_started tell nothing that
 // their ends do not.
@@ -91,6 +97,7 @@ func (m *Metrics) attempt(e schemas.Event) {
 	m.calls.WithLabelValues(e.Backend, e.GenerationKind, e.Outcome, code(e.Status), e.Validator).Inc()
 	m.callSeconds.WithLabelValues(e.Backend).Observe(seconds(e.DurationMS))
 	m.permitSeconds.WithLabelValues(e.Backend).Observe(seconds(e.WaitMS))
+	m.genAI.attempt(e)
 	if e.Cost != nil {
 		m.cost.WithLabelValues(e.Backend).Add(float64(*e.Cost) / float64(schemas.Dollar))
 	}

@@ -18,7 +18,7 @@ import (
 // every kind of event, filled; TestEveryKindIsCountedOrIgnoredOnPurpose keeps the list whole.
 var every = []schemas.Event{
 	{Kind: schemas.EventStarted}, {Kind: schemas.EventAttemptStarted},
-	{Kind: schemas.EventAttempt, Backend: "b", GenerationKind: "initial", Outcome: "completed", DurationMS: new(int64(20)), WaitMS: new(int64(0)), Usage: &schemas.Tokens{Input: new(int64(7)), Output: new(int64(3))}, Cost: new(schemas.Dollar / 4)},
+	{Kind: schemas.EventAttempt, Backend: "b", Model: "m", GenerationKind: "initial", Outcome: "completed", DurationMS: new(int64(20)), WaitMS: new(int64(0)), Usage: &schemas.Tokens{Input: new(int64(7)), Output: new(int64(3))}, Cost: new(schemas.Dollar / 4)},
 	{Kind: schemas.EventAttempt, Backend: "b", GenerationKind: "initial", Outcome: "provider_status", Status: 429, Validator: "j@1"},
 	{Kind: schemas.EventRetry, Backend: "b", Cause: "provider_status", Status: 429},
 	{Kind: schemas.EventValidation, Prompt: "p@1", Findings: []schemas.EventFinding{{Pointer: "/secret", Keyword: "type"}}},
@@ -53,6 +53,17 @@ emend_gate_phase{backend="b",phase="open"} 0
 emend_permits_in_use{backend="b"} 2
 emend_waiting_for_permit{backend="b"} 1
 emend_admitted{backend="b"} 3
+emend_backlog_read 1
+emend_queued{backend="b",queue="q"} 4120
+emend_in_flight{backend="b",queue="q"} 64
+emend_redelivered{backend="b",queue="q"} 2
+emend_queue_oldest_seconds{backend="b",queue="q"} 90
+emend_dead_letters 7
+emend_reviews_waiting 1
+gen_ai_client_operation_duration_seconds_count{error_type="",gen_ai_operation_name="chat",gen_ai_provider_name="gcp.gemini",gen_ai_request_model="m"} 1
+gen_ai_client_operation_duration_seconds_count{error_type="429",gen_ai_operation_name="chat",gen_ai_provider_name="gcp.gemini",gen_ai_request_model=""} 1
+gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="gcp.gemini",gen_ai_request_model="m",gen_ai_token_type="input"} 7
+gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="gcp.gemini",gen_ai_request_model="m",gen_ai_token_type="output"} 3
 `
 
 func TestMetrics(t *testing.T) {
@@ -60,6 +71,10 @@ func TestMetrics(t *testing.T) {
 	m := NewMetrics(r)
 	NewGates(r, func() map[string]capacity.Stats {
 		return map[string]capacity.Stats{"b": {PermitsInUse: 2, Waiting: 1, AdmittedInUse: 3, State: capacity.GateState{Phase: capacity.Closed, Until: time.Now()}}}
+	})
+	m.Providers(func(string) string { return ProviderName("gemini") })
+	NewBacklogs(r, func() (*Backlog, error) {
+		return &Backlog{Dead: 7, Reviews: 1, Queues: []Queue{{Backend: "b", Queue: "q", Queued: 4120, InFlight: 64, Redelivered: 2, Oldest: 90 * time.Second}}}, nil
 	})
 	for _, e := range every {
 		m.Count(e)
@@ -101,4 +116,13 @@ func gathered(r *prometheus.Registry) (string, error) {
 		return "", errors.New(w.Body.String())
 	}
 	return w.Body.String(), nil
+}
+
+func TestABacklogThatCannotBeReadIsSaid(t *testing.T) {
+	r := prometheus.NewPedanticRegistry()
+	NewBacklogs(r, func() (*Backlog, error) { return nil, errors.New("no answer") })
+	text, err := gathered(r)
+	if err != nil || !strings.Contains(text, "emend_backlog_read 0\n") || strings.Contains(text, "emend_dead_letters") {
+		t.Errorf("%v\n%s", err, text)
+	}
 }
