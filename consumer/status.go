@@ -61,7 +61,7 @@ type WorkerStatus struct {
 	Verdicts map[string]telemetry.PromptVerdicts `json:"verdicts"`
 }
 
-// QueueStatus is one queue of a backend.
+// QueueStatus is one queue of a backend, or of the pipelines, whose backend is "".
 type QueueStatus struct {
 	Backend string `json:"backend"`
 	Queue   string `json:"queue"`
@@ -182,13 +182,13 @@ func (c *Client) queues(ctx context.Context, now time.Time) ([]QueueStatus, erro
 	out := []QueueStatus{}
 	list := s.ListConsumers(ctx)
 	for info := range list.Info() {
-		backend, queue, err := c.names.ParseDurable(info.Name)
-		if err != nil {
+		backend, queue, filter, ok := c.served(info.Name)
+		if !ok {
 			continue
 		}
 		q := QueueStatus{Backend: backend, Queue: queue, Queued: info.NumPending, InFlight: info.NumAckPending, Limit: info.Config.MaxAckPending,
 			Redelivered: info.NumRedelivered}
-		if q.Oldest, err = c.oldest(ctx, s, backend, queue, now); err != nil {
+		if q.Oldest, err = oldest(ctx, s, filter, now); err != nil {
 			return nil, err
 		}
 		out = append(out, q)
@@ -202,13 +202,22 @@ func (c *Client) queues(ctx context.Context, now time.Time) ([]QueueStatus, erro
 	return out, nil
 }
 
-func (c *Client) oldest(ctx context.Context, s jetstream.Stream, backend, queue string, now time.Time) (time.Duration, error) {
-	m, err := s.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(c.names.RunFilter(backend, queue)))
+// served is what a durable serves: the queue of a backend, or of the pipelines, whose backend is "".
+func (c *Client) served(durable string) (backend, queue, filter string, ok bool) {
+	if queue, err := c.names.ParsePipelineDurable(durable); err == nil {
+		return "", queue, c.names.PipelinesOf(queue), true
+	}
+	backend, queue, err := c.names.ParseDurable(durable)
+	return backend, queue, c.names.RunFilter(backend, queue), err == nil
+}
+
+func oldest(ctx context.Context, s jetstream.Stream, filter string, now time.Time) (time.Duration, error) {
+	m, err := s.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(filter))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("the oldest request of %s/%s: %w", backend, queue, err)
+		return 0, fmt.Errorf("the oldest request on %s: %w", filter, err)
 	}
 	return max(now.Sub(m.Time), 0), nil
 }

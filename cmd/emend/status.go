@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -63,7 +64,7 @@ func (a *app) printStatus(s *consumer.Status) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "QUEUE\tQUEUED\tIN FLIGHT\tREDELIVERED\tOLDEST")
 	for _, q := range s.Queues {
-		fmt.Fprintf(w, "%s/%s\t%d\t%d of %d\t%d\t%s\n", q.Backend, q.Queue, q.Queued, q.InFlight, q.Limit, q.Redelivered, age(q.Oldest))
+		fmt.Fprintf(w, "%s/%s\t%d\t%d of %d\t%d\t%s\n", cmp.Or(q.Backend, "pipelines"), q.Queue, q.Queued, q.InFlight, q.Limit, q.Redelivered, age(q.Oldest))
 	}
 	fmt.Fprintln(w, "\nWORKER\tBACKEND\tGATE\tCALLS\tADMITTED\tWAITING\tUP")
 	for _, x := range s.Workers {

@@ -19,7 +19,7 @@ export function show(place) {
     swap(charts, chart("Results", rate(samples, (x) => x.results), " /s"), chart("Queued", level(samples, (x) => x.queued)), chart("In flight", level(samples, (x) => x.in_flight)),
       chart("Calls under way", level(samples, (x) => x.calls)), chart("Dead letters", rate(samples, (x) => x.dead), " /s"));
     swap(queues, table("Queues by backend", [
-      { label: "Backend / queue", cell: (q) => (q.backend ? `${q.backend} / ${q.queue}` : q.queue) },
+      { label: "Backend / queue", cell: (q) => `${q.backend || "pipelines"} / ${q.queue}` },
       { label: "Queued", class: "n", cell: (q) => n(q.queued) },
       { label: "In flight", class: "n", cell: (q) => (q.limit > 0 ? `${n(q.in_flight)} of ${n(q.limit)}` : n(q.in_flight)) },
       { label: "Redelivered", class: "n", cell: (q) => n(q.redelivered) },
