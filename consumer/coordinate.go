@@ -3,7 +3,6 @@ package consumer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"emend/engine"
@@ -13,9 +12,9 @@ import (
 	"emend/schemas"
 )
 
-// coordination drives one pipeline run: it publishes jobs, waits for their results, and settles the whole. The result stream
-// is its checkpoint: whoever takes the run up finds there what has been done. It belongs to the delivery's goroutine; the
-// subscription to finished events only signals it.
+// coordination drives one pipeline run: it publishes jobs, takes in their results, and settles the whole. The result stream is
+// its checkpoint: whoever takes the run up finds there what has been done. All of it belongs to the delivery's goroutine, but
+// for signals, and for the tasks that it has done beside it.
 type coordination struct {
 	h    *handler
 	name string
@@ -29,7 +28,8 @@ type coordination struct {
 	resumed bool
 	signals *signals
 	reuse   *reuse
-	// ready are outcomes that were there already, to be told to the machine.
+	tasks   *tasks
+	// ready are outcomes to be told to the machine.
 	ready []pipeline.Ended
 	// end is set when the machine has finished.
 	end *pipeline.Result
@@ -53,14 +53,16 @@ func (c *coordination) execute(work context.Context, replace uint64) {
 		defer cancel()
 	}
 	var err error
-	if c.signals, err = h.w.finishes(h.key.Queue, c.parent); err != nil {
-		h.handBack(h.w.base, HandBack{Delay: ledgerRetry, Cause: "events"})
+	if c.signals, err = c.hear(); err != nil {
+		h.handBack(h.w.base, HandBack{Delay: ledgerRetry, Cause: "ledger"})
 		return
 	}
 	defer c.signals.stop()
 	c.reuse = h.w.openReuse(ctx, h.key.Queue, c.run.Reuse)
 	h.events.send(schemas.Event{Kind: schemas.EventStarted, Pipeline: c.run.Plan.Ref()})
-	c.conclude(work, c.drive(ctx), replace)
+	err = c.drive(ctx)
+	c.tasks.wait()
+	c.conclude(work, err, replace)
 }
 
 // begun notes the start; false ends the delivery.
@@ -80,37 +82,29 @@ func (c *coordination) begun(work context.Context) bool {
 
 // drive runs the machine until it has finished, ctx is done, or something stands in the way.
 func (c *coordination) drive(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	c.tasks = newTasks(ctx)
 	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
-	if err := c.perform(ctx, c.run.Run.Step(pipeline.Begun{})); err != nil {
-		return c.orStopped(ctx, err)
-	}
-	for c.end == nil {
+	err := c.perform(c.run.Run.Step(pipeline.Begun{}))
+	for err == nil && c.end == nil {
 		select {
 		case <-ctx.Done():
 			return c.stopped(ctx)
 		case <-c.signals.wake:
-			for _, id := range c.signals.take() {
-				if err := c.look(ctx, c.out[id]); err != nil {
-					return c.orStopped(ctx, err)
-				}
-			}
+			err = c.heard()
+		case <-c.tasks.wake:
+			err = c.reported()
 		case <-sweep.C:
-			if err := c.sweep(ctx); err != nil {
-				return c.orStopped(ctx, err)
-			}
+			err = c.sweep()
 		}
-		if err := c.perform(ctx, nil); err != nil {
-			return c.orStopped(ctx, err)
+		if err == nil {
+			err = c.perform(nil)
 		}
 	}
-	return nil
-}
-
-// orStopped: an error while the run is being stopped is the stop.
-func (c *coordination) orStopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return c.stopped(ctx)
+	if err != nil && ctx.Err() != nil {
+		return c.stopped(ctx) // what fails while the run is being stopped is the stop
 	}
 	return err
 }
@@ -118,23 +112,20 @@ func (c *coordination) orStopped(ctx context.Context, err error) error {
 // stopped ends the run whose context is done: put down as it is, or its jobs with it.
 func (c *coordination) stopped(ctx context.Context) error {
 	cause := context.Cause(ctx)
-	if errors.Is(cause, errPutDown) {
-		return cause
+	switch {
+	case errors.Is(cause, context.DeadlineExceeded):
+		return c.perform(c.run.Run.Step(pipeline.Stopped{Status: schemas.StatusExpired}))
+	case errors.Is(cause, errCancelled):
+		return c.perform(c.run.Run.Step(pipeline.Stopped{Status: schemas.StatusCancelled}))
 	}
-	status := schemas.StatusCancelled
-	if errors.Is(cause, context.DeadlineExceeded) {
-		status = schemas.StatusExpired
-	} else if !errors.Is(cause, errCancelled) {
-		return errPutDown
-	}
-	return c.perform(c.h.w.base, c.run.Run.Step(pipeline.Stopped{Status: status}))
+	return errPutDown
 }
 
-// perform does actions, and tells the machine what was there already, until there is nothing more to do at once.
-func (c *coordination) perform(ctx context.Context, acts []pipeline.Action) error {
+// perform does actions, and tells the machine what is known of jobs, until there is nothing more to do at once.
+func (c *coordination) perform(acts []pipeline.Action) error {
 	var ended *child
 	for {
-		if err := c.act(ctx, acts, ended); err != nil {
+		if err := c.act(acts, ended); err != nil {
 			return err
 		}
 		if len(c.ready) == 0 {
@@ -148,20 +139,17 @@ func (c *coordination) perform(ctx context.Context, acts []pipeline.Action) erro
 }
 
 // act does actions; ended is the job whose end led to them, nil for none.
-func (c *coordination) act(ctx context.Context, acts []pipeline.Action, ended *child) error {
-	var abandoned []*child
+func (c *coordination) act(acts []pipeline.Action, ended *child) error {
 	for _, a := range acts {
 		switch a := a.(type) {
 		case pipeline.Publish:
-			if err := c.publish(ctx, a); err != nil {
+			if err := c.publish(a); err != nil {
 				return err
 			}
 		case pipeline.Abandon:
-			if ch := c.forget(a.Job); ch != nil {
-				abandoned = append(abandoned, ch)
-			}
+			c.abandon(a.Job)
 		case pipeline.Keep:
-			c.keep(ctx, ended, a.Output)
+			c.keep(ended, a.Output)
 		case pipeline.Tell:
 			jobs := a.Jobs
 			c.h.events.send(schemas.Event{Kind: schemas.EventStage, Pipeline: c.run.Plan.Ref(), Stage: a.Stage, Lane: a.Lane, Outcome: a.Outcome, Jobs: &jobs})
@@ -169,7 +157,6 @@ func (c *coordination) act(ctx context.Context, acts []pipeline.Action, ended *c
 			c.end = &a.Result
 		}
 	}
-	c.h.w.cancelJobs(c.h.w.base, abandoned)
 	return nil
 }
 
@@ -182,6 +169,7 @@ func (c *coordination) conclude(work context.Context, err error, replace uint64)
 	case errors.Is(err, errPutDown):
 		h.handBack(h.w.base, HandBack{Cause: "draining"})
 	case errors.Is(err, errConflict):
+		c.clear()
 		r := plain(schemas.StatusFailed, schemas.Source{}, c.run.Shell.Metadata)
 		r.Error = &schemas.Error{Category: schemas.CategoryIDConflict, Message: err.Error()}
 		h.settle(work, r, replace, run.State{})
@@ -189,7 +177,19 @@ func (c *coordination) conclude(work context.Context, err error, replace uint64)
 		h.log().Warn().Err(err).Msg("a job could not be published or looked at; the pipeline run is handed back")
 		h.handBack(h.w.base, HandBack{Delay: ledgerRetry, Cause: "ledger"})
 	default:
+		if unanswered(c.end.Status) {
+			c.clear()
+		}
 		h.settle(work, c.result(), replace, run.State{})
+	}
+}
+
+// clear ends the jobs that are left of a run that ends without them, those too whose publish was under way when it ended.
+func (c *coordination) clear() {
+	ctx, cancel := context.WithTimeout(c.h.w.base, serviceWait)
+	defer cancel()
+	if err := c.h.w.cancelChildren(ctx, c.h.key); err != nil {
+		c.h.log().Warn().Err(err).Msg("jobs may be left that nobody needs; they run to their end")
 	}
 }
 
@@ -199,9 +199,4 @@ func (c *coordination) result() schemas.Result {
 	r := engine.WirePipeline(c.run.Shell, *c.end)
 	r.Counts.Executions = int(c.h.d.count)
 	return r
-}
-
-// warn logs what does not end a run.
-func (c *coordination) warn(err error, what string) {
-	c.h.log().Warn().Err(err).Msg(fmt.Sprintf("%s of %s", what, c.run.Plan.Ref()))
 }

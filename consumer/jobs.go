@@ -23,6 +23,10 @@ type child struct {
 	key         Key
 	backend     string
 	fingerprint string
+	// sent says that its request is stored: from then on either it or a result is there.
+	sent bool
+	// early is a word that came before the publish was reported.
+	early *word
 	// reuse is the key under which its output may be kept.
 	reuse string
 	since time.Time
@@ -36,44 +40,78 @@ const (
 )
 
 // publish starts a job, unless an output for it is there: that of an earlier run of the same, or the result of its own run,
-// which an earlier coordinator began.
-func (c *coordination) publish(ctx context.Context, p pipeline.Publish) error {
+// which an earlier coordinator began. What asks the server is done beside.
+func (c *coordination) publish(p pipeline.Publish) error {
 	if err := c.h.allowed(); err != nil {
 		return err
 	}
 	inputs, err := c.run.Run.Inputs(p.Job)
 	if err != nil {
-		c.ready = append(c.ready, pipeline.Ended{Job: p.Job, Outcome: failure(schemas.CategoryInvalidRequest, err.Error())})
+		c.told(p.Job, failure(schemas.CategoryInvalidRequest, err.Error()))
 		return nil
 	}
 	step := c.run.Run.Binding(p.Job)
-	ch := &child{job: p.Job, key: Key{c.h.key.Queue, pipeline.ChildID(c.parent, c.content, p.Job)}, backend: step.Backend, since: time.Now(),
-		reuse: pipeline.ReuseKey(step, inputs)}
+	ch := &child{job: p.Job, key: Key{c.h.key.Queue, pipeline.ChildID(c.parent, c.content, p.Job)}, backend: step.Backend, since: time.Now()}
 	if p.Fresh {
 		ch.key.ID += "-fresh"
 	}
-	if out := c.reuse.get(ctx, ch.reuse); out != nil && !p.Fresh {
-		c.ready = append(c.ready, pipeline.Ended{Job: p.Job, Outcome: pipeline.Outcome{Status: schemas.StatusSucceeded, Output: out, Reused: true}})
-		return nil
+	if c.reuse.used() {
+		ch.reuse = pipeline.ReuseKey(step, inputs)
 	}
-	body, err := c.h.w.blobs.Offload(ctx, ch.key.Queue, c.run.JobRequest(p.Job, inputs), int(c.h.w.nc.MaxPayload())-headerRoom)
-	if err != nil {
-		return fmt.Errorf("the request of job %s: %w", ch.key.ID, err)
-	}
-	ch.fingerprint = schemas.Fingerprint(ch.backend, body)
 	c.out[ch.key.ID], c.jobs[ch.job] = ch, ch
-	if c.resumed {
-		if done, err := c.settled(ctx, ch); done || err != nil {
-			return err
+	request := c.run.JobRequest(p.Job, inputs)
+	c.tasks.do(func(ctx context.Context) report { return c.begin(ctx, ch, request, p.Fresh) })
+	return nil
+}
+
+// begin is the task that starts a job. It touches nothing of the coordination that changes.
+func (c *coordination) begin(ctx context.Context, ch *child, request schemas.Request, fresh bool) report {
+	if out := c.reuse.get(ctx, ch.reuse); out != nil && !fresh {
+		return func() error {
+			c.told(ch.job, pipeline.Outcome{Status: schemas.StatusSucceeded, Output: out, Reused: true})
+			return nil
 		}
 	}
-	return c.send(ctx, ch, body)
+	w := c.h.w
+	body, err := w.blobs.Offload(ctx, ch.key.Queue, request, int(w.nc.MaxPayload())-headerRoom)
+	if err != nil {
+		return fails(fmt.Errorf("the request of job %s: %w", ch.key.ID, err))
+	}
+	fingerprint := schemas.Fingerprint(ch.backend, body)
+	if c.resumed {
+		if o, err := c.settled(ctx, ch, fingerprint); o != nil || err != nil {
+			return c.outcome(ch, o, err)
+		}
+	}
+	err = c.send(ctx, ch, body)
+	return func() error {
+		ch.fingerprint, ch.sent = fingerprint, err == nil
+		if err == nil && ch.early != nil {
+			return c.hearOf(ch, *ch.early)
+		}
+		return err
+	}
+}
+
+func fails(err error) report { return func() error { return err } }
+
+// outcome reports what a look at a job came to.
+func (c *coordination) outcome(ch *child, o *pipeline.Outcome, err error) report {
+	return func() error {
+		if err == nil && o != nil {
+			c.told(ch.job, *o)
+		}
+		return err
+	}
 }
 
 // send stores the request of a job's run; one that is there already must be the same.
 func (c *coordination) send(ctx context.Context, ch *child, body []byte) error {
 	w := c.h.w
 	m := &nats.Msg{Subject: w.names.Run(ch.backend, ch.key.Queue, ch.key.ID), Data: body, Header: nats.Header{}}
+	if c.signals.inbox != "" {
+		m.Header.Set(subjects.HeaderReplyTo, c.signals.inbox+"."+ch.key.ID)
+	}
 	if tp := c.h.d.msg.Header.Get(subjects.HeaderTraceparent); tp != "" && len(tp) <= 128 {
 		m.Header.Set(subjects.HeaderTraceparent, tp)
 	}
@@ -95,48 +133,105 @@ func (c *coordination) send(ctx context.Context, ch *child, body []byte) error {
 	return nil
 }
 
-// settled takes in the result of a job's run, if it has one. A result that is no answer, from before this pipeline run, is to
-// be replaced.
-func (c *coordination) settled(ctx context.Context, ch *child) (bool, error) {
+// settled reads the result of a job's run, if it has one that counts.
+func (c *coordination) settled(ctx context.Context, ch *child, fingerprint string) (*pipeline.Outcome, error) {
 	r, _, err := c.h.w.ledger.Result(ctx, ch.key)
 	if err != nil || r == nil {
-		return false, err
+		return nil, err
 	}
-	if r.Request.SHA256 != ch.fingerprint {
-		return false, fmt.Errorf("%w: %s is settled; publish the pipeline run under another id", errConflict, ch.key.ID)
+	return c.counts(ctx, ch, r, fingerprint)
+}
+
+// counts tells a result that is this job's from another's, and from one before this pipeline run that is no answer and is to be
+// replaced.
+func (c *coordination) counts(ctx context.Context, ch *child, r *schemas.Result, fingerprint string) (*pipeline.Outcome, error) {
+	if r.Request.SHA256 != fingerprint {
+		return nil, fmt.Errorf("%w: %s is settled; publish the pipeline run under another id", errConflict, ch.key.ID)
 	}
 	if unanswered(r.Status) && r.Request.Seq <= c.h.d.seq {
-		return false, nil
+		return nil, nil
 	}
 	if err := c.h.w.blobs.Fill(ctx, r); err != nil {
-		return false, err
+		return nil, err
 	}
-	c.told(ch, pipeline.OutcomeOf(r))
-	return true, nil
+	o := pipeline.OutcomeOf(r)
+	return &o, nil
 }
 
-func (c *coordination) told(ch *child, o pipeline.Outcome) {
-	c.ready = append(c.ready, pipeline.Ended{Job: ch.job, Outcome: o})
+func (c *coordination) told(j pipeline.Job, o pipeline.Outcome) {
+	c.ready = append(c.ready, pipeline.Ended{Job: j, Outcome: o})
 }
 
-// look finds out whether a job has ended: by a result, or by a refusal, which leaves none.
-func (c *coordination) look(ctx context.Context, ch *child) error {
-	if ch == nil {
+// heard takes in what came of jobs.
+func (c *coordination) heard() error {
+	for _, w := range c.signals.take() {
+		ch := c.out[w.id]
+		if ch == nil {
+			continue
+		}
+		if err := c.hearOf(ch, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hearOf takes in a word of a job: a reply is the stored result, or a refusal; any other is a reason to look.
+func (c *coordination) hearOf(ch *child, w word) error {
+	var r schemas.Result
+	switch {
+	case !ch.sent:
+		ch.early = &w
+		return nil
+	case len(w.body) == 0 || json.Unmarshal(w.body, &r) != nil || r.ID != ch.key.ID || r.OutputBlob != nil:
+		c.lookAt(ch)
 		return nil
 	}
-	if done, err := c.settled(ctx, ch); done || err != nil {
-		return err
+	o, err := c.counts(c.h.w.base, ch, &r, ch.fingerprint)
+	if err == nil && o != nil {
+		c.told(ch.job, *o)
+	}
+	return err
+}
+
+// reported takes in what came of tasks.
+func (c *coordination) reported() error {
+	for _, r := range c.tasks.take() {
+		if err := r(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookAt has a job looked at, which may have ended by a result, or by a refusal, which leaves none. While its publish is not
+// reported there is nothing to see.
+func (c *coordination) lookAt(ch *child) {
+	ch.since = time.Now()
+	if !ch.sent {
+		return
+	}
+	fingerprint := ch.fingerprint
+	c.tasks.do(func(ctx context.Context) report {
+		o, err := c.look(ctx, ch, fingerprint)
+		return c.outcome(ch, o, err)
+	})
+}
+
+func (c *coordination) look(ctx context.Context, ch *child, fingerprint string) (*pipeline.Outcome, error) {
+	if o, err := c.settled(ctx, ch, fingerprint); o != nil || err != nil {
+		return o, err
 	}
 	w := c.h.w
 	m, err := w.ledger.queued(ctx, w.names.Run(ch.backend, ch.key.Queue, ch.key.ID))
 	if m != nil || err != nil {
-		return err
+		return nil, err
 	}
-	if done, err := c.settled(ctx, ch); done || err != nil { // between the two looks it may have ended
-		return err
+	if o, err := c.settled(ctx, ch, fingerprint); o != nil || err != nil { // between the two looks it may have ended
+		return o, err
 	}
-	c.told(ch, w.refusalOf(ctx, ch))
-	return nil
+	o := w.refusalOf(ctx, ch)
+	return &o, nil
 }
 
 // refusalOf says why a job has neither request nor result.
@@ -153,15 +248,11 @@ func failure(category, message string) pipeline.Outcome {
 }
 
 // sweep looks at the jobs of which no word came for a while.
-func (c *coordination) sweep(ctx context.Context) error {
+func (c *coordination) sweep() error {
 	now := time.Now()
 	for _, ch := range c.out {
-		if now.Sub(ch.since) < patienceOf {
-			continue
-		}
-		ch.since = now
-		if err := c.look(ctx, ch); err != nil {
-			return err
+		if now.Sub(ch.since) >= patienceOf {
+			c.lookAt(ch)
 		}
 	}
 	return c.h.allowed()
@@ -177,39 +268,45 @@ func (c *coordination) forget(j pipeline.Job) *child {
 	return ch
 }
 
-// keep stores an accepted output for other runs.
-func (c *coordination) keep(ctx context.Context, ch *child, output json.RawMessage) {
+// abandon has a job ended that nobody needs any more.
+func (c *coordination) abandon(j pipeline.Job) {
+	ch := c.forget(j)
 	if ch == nil {
 		return
 	}
-	if err := c.reuse.put(ctx, ch.reuse, output); err != nil {
-		c.warn(err, "an output could not be kept for reuse")
+	w := c.h.w
+	c.tasks.do(func(context.Context) report {
+		ctx, cancel := context.WithTimeout(w.base, serviceWait)
+		defer cancel()
+		w.cancelJob(ctx, ch.key)
+		return nil
+	})
+}
+
+// keep stores an accepted output for other runs.
+func (c *coordination) keep(ch *child, output json.RawMessage) {
+	if ch == nil || ch.reuse == "" {
+		return
 	}
+	c.tasks.do(func(context.Context) report {
+		ctx, cancel := context.WithTimeout(c.h.w.base, serviceWait)
+		defer cancel()
+		if err := c.reuse.put(ctx, ch.reuse, output); err != nil {
+			c.h.log().Warn().Err(err).Msg("an output could not be kept for reuse")
+		}
+		return nil
+	})
 }
 
 // cancelAtOnce bounds the jobs that are cancelled at the same time.
 const cancelAtOnce = 16
 
-// cancelJobs ends runs of jobs that nobody needs any more. What cannot be cancelled runs to its end, and its result is not
-// looked at.
-func (w *Worker) cancelJobs(ctx context.Context, jobs []*child) {
-	if len(jobs) == 0 {
-		return
+// cancelJob ends the run of a job that nobody needs any more. One that cannot be cancelled runs to its end, and its result is
+// not looked at.
+func (w *Worker) cancelJob(ctx context.Context, k Key) {
+	if _, err := w.Cancel(ctx, k); err != nil {
+		w.log.Warn().Err(err).Str("run", k.ID).Msg("a job could not be cancelled; it runs to its end")
 	}
-	ctx, cancel := context.WithTimeout(ctx, serviceWait)
-	defer cancel()
-	places := make(chan struct{}, cancelAtOnce)
-	var all sync.WaitGroup
-	for _, ch := range jobs {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
-			if _, err := w.Cancel(ctx, ch.key); err != nil {
-				w.log.Warn().Err(err).Str("run", ch.key.ID).Msg("a job could not be cancelled; it runs to its end")
-			}
-		})
-	}
-	all.Wait()
 }
 
 // cancelChildren ends the jobs of a pipeline run that are queued or running, whoever published them.
@@ -219,13 +316,20 @@ func (w *Worker) cancelChildren(ctx context.Context, k Key) error {
 	if err != nil {
 		return fmt.Errorf("list the queued runs: %w", err)
 	}
-	var jobs []*child
+	places := make(chan struct{}, cancelAtOnce)
+	var all sync.WaitGroup
 	for subject := range info.State.Subjects {
-		if backend, queue, id, err := w.names.ParseRun(subject); err == nil && pipeline.IsChildOf(parent, id) {
-			jobs = append(jobs, &child{key: Key{queue, id}, backend: backend})
+		_, queue, id, err := w.names.ParseRun(subject)
+		if err != nil || !pipeline.IsChildOf(parent, id) {
+			continue
 		}
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			w.cancelJob(ctx, Key{queue, id})
+		})
 	}
-	w.cancelJobs(ctx, jobs)
+	all.Wait()
 	return nil
 }
 

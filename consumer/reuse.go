@@ -46,6 +46,9 @@ func (w *Worker) openReuse(ctx context.Context, queue, word string) *reuse {
 	return r
 }
 
+// used says that outputs are taken, kept, or both.
+func (r *reuse) used() bool { return r.reads || r.puts }
+
 // get returns a kept output, nil without one.
 func (r *reuse) get(ctx context.Context, digest string) json.RawMessage {
 	if !r.reads {

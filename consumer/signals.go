@@ -10,34 +10,59 @@ import (
 	"emend/schemas"
 )
 
-// signals gathers the ids of jobs whose finished events came. An event may be lost: a signal only says where to look.
-type signals struct {
-	mu   sync.Mutex
-	ids  []string
-	wake chan struct{}
-	sub  *nats.Subscription
+// word is what came of a job: the reply of its run, or without a body that it has finished. Neither needs to come: what is
+// stored is what counts, and a word only says where to look.
+type word struct {
+	id   string
+	body []byte
 }
 
-// finishes subscribes to the ends of a parent's jobs.
-func (w *Worker) finishes(queue, parent string) (*signals, error) {
+// signals gathers words of jobs until the coordinator takes them. It is safe for concurrent use.
+type signals struct {
+	mu    sync.Mutex
+	words []word
+	wake  chan struct{}
+	subs  []*nats.Subscription
+	// inbox is where runs of jobs reply to; "" where the queue does not let them.
+	inbox string
+}
+
+// hear subscribes to what is told of a parent's jobs. Replies go to an inbox of this run, if the queue's replies may go there;
+// else, and for jobs that an earlier coordinator published, finished events are listened to.
+func (c *coordination) hear() (*signals, error) {
+	w, queue := c.h.w, c.h.key.Queue
 	s := &signals{wake: make(chan struct{}, 1)}
-	subject := w.names.KindOf(queue, schemas.EventFinished)
-	var err error
-	s.sub, err = w.nc.Subscribe(subject, func(m *nats.Msg) {
-		if _, id, _, err := w.names.ParseEvent(m.Subject); err == nil && pipeline.IsChildOf(parent, id) {
-			s.add(id)
+	inbox := w.nc.NewInbox()
+	if w.names.CheckReplyTo(inbox+".x", c.h.inboxes()) == nil {
+		s.inbox = inbox
+		if err := s.subscribe(w.nc, inbox+".*", func(m *nats.Msg) { s.add(word{m.Subject[len(inbox)+1:], m.Data}) }); err != nil {
+			return nil, err
+		}
+	}
+	if s.inbox != "" && !c.resumed {
+		return s, nil
+	}
+	return s, s.subscribe(w.nc, w.names.KindOf(queue, schemas.EventFinished), func(m *nats.Msg) {
+		if _, id, _, err := w.names.ParseEvent(m.Subject); err == nil && pipeline.IsChildOf(c.parent, id) {
+			s.add(word{id: id})
 		}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
-	}
-	_ = s.sub.SetPendingLimits(-1, -1) // a signal is small, and its handler does nothing but note it
-	return s, nil
 }
 
-func (s *signals) add(id string) {
+func (s *signals) subscribe(nc *nats.Conn, subject string, do nats.MsgHandler) error {
+	sub, err := nc.Subscribe(subject, do)
+	if err != nil {
+		s.stop()
+		return fmt.Errorf("subscribe to %s: %w", subject, err)
+	}
+	_ = sub.SetPendingLimits(-1, -1) // no more can come than jobs are out
+	s.subs = append(s.subs, sub)
+	return nil
+}
+
+func (s *signals) add(w word) {
 	s.mu.Lock()
-	s.ids = append(s.ids, id)
+	s.words = append(s.words, w)
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
@@ -46,12 +71,16 @@ func (s *signals) add(id string) {
 }
 
 // take returns what was gathered.
-func (s *signals) take() []string {
+func (s *signals) take() []word {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ids := s.ids
-	s.ids = nil
-	return ids
+	words := s.words
+	s.words = nil
+	return words
 }
 
-func (s *signals) stop() { _ = s.sub.Unsubscribe() }
+func (s *signals) stop() {
+	for _, sub := range s.subs {
+		_ = sub.Unsubscribe()
+	}
+}

@@ -3,6 +3,8 @@ package integration
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -89,4 +91,26 @@ func TestPipelineEndToEnd(t *testing.T) {
 	if n := s.count(s.names.ResultsStream()); n != 10 {
 		t.Errorf("%d results, want 9 of jobs and one of the whole", n)
 	}
+}
+
+// Where a queue lets no reply go to workers, the ends of jobs are heard of by their events.
+func TestPipelineInAQueueOfOtherInboxes(t *testing.T) {
+	t.Parallel()
+	s := newPipelines(t, oneLane(4))
+	conf := strings.Replace(s.read("emend.yaml"), "team-a: {in_flight: 8", "team-a: {inboxes: ['TEAM.>'], in_flight: 8", 1)
+	s.write("emend.yaml", conf)
+	s.mock.answers["NAMES"] = `["n"]`
+	s.worker()
+	s.must(s.tryPublish(s.names.Pipeline("digest", "team-a", "one"), document(lines(12, "x")), ""))
+	r := s.decode(s.stored(s.names.ResultsStream(), s.names.Result("team-a", "one")).Data())
+	if r.Status != schemas.StatusSucceeded || r.Counts.Calls != 12 {
+		t.Errorf("%s %+v", r.Status, r.Error)
+	}
+}
+
+func (s *site) read(name string) string {
+	s.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, name))
+	s.must(err)
+	return string(text)
 }
