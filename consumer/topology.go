@@ -23,6 +23,10 @@ const AckWait = 30 * time.Second
 // backstop is MaxDeliver: far, since giving up is the ledger's decision (max_starts), not the server's.
 const backstop = 1_000_000
 
+// dedupe is the shortest window that the server takes. Nats-Msg-Id counts for a whole stream: with a long one a requester could
+// use up the ids of another's requests, which would be confirmed and not stored. A run is told from its repetition by its subject.
+const dedupe = 100 * time.Millisecond
+
 // Topology is what Emend needs of JetStream for one configuration: five streams, one durable per backend and queue,
 // and the state bucket.
 type Topology struct {
@@ -56,7 +60,7 @@ func (t Topology) Streams() []jetstream.StreamConfig {
 	runs, results, events, dead, reviews := base, base, base, base, base
 	runs.Name, runs.Subjects = n.RunsStream(), t.runSubjects()
 	runs.Retention, runs.MaxMsgsPerSubject, runs.DiscardNewPerSubject = jetstream.WorkQueuePolicy, 1, true
-	runs.MaxBytes = int64(keep.RunsMax)
+	runs.MaxBytes, runs.Duplicates = int64(keep.RunsMax), dedupe
 	results.Name, results.Subjects = n.ResultsStream(), []string{n.AllResults()}
 	results.MaxMsgsPerSubject, results.MaxAge = 1, keep.Results.Std()
 	events.Name, events.Subjects = n.EventsStream(), []string{n.AllEvents()}
@@ -182,6 +186,10 @@ func mergeStream(have, want jetstream.StreamConfig) (merged jetstream.StreamConf
 	if have.MaxAge != want.MaxAge {
 		merged.MaxAge = want.MaxAge
 		diffs = append(diffs, fmt.Sprintf("max_age: %v -> %v", have.MaxAge, want.MaxAge))
+	}
+	if want.Duplicates != 0 && have.Duplicates > want.Duplicates {
+		merged.Duplicates = want.Duplicates
+		diffs = append(diffs, fmt.Sprintf("duplicate_window: %v -> %v", have.Duplicates, want.Duplicates))
 	}
 	limit := func(field string, to *int64, a, b int64) {
 		if a != b {

@@ -99,6 +99,29 @@ create consumer mock__urgent`
 	}
 }
 
+// TestDedupeWindowIsCutShort: a stream that was made with the server's window of two minutes gets the shortest one; the others,
+// to which no requester publishes, keep theirs.
+func TestDedupeWindowIsCutShort(t *testing.T) {
+	p := newPlace(t)
+	for _, s := range NewTopology(p.names, config(), 0).Streams() {
+		s.Duplicates = 2 * time.Minute
+		_, err := p.js.CreateStream(p.Context(), s)
+		p.must(err)
+	}
+	p.set(config(), 0)
+	for name, want := range map[string]time.Duration{p.names.RunsStream(): dedupe, p.names.ResultsStream(): 2 * time.Minute} {
+		s, err := p.js.Stream(p.Context(), name)
+		p.must(err)
+		if got := s.CachedInfo().Config.Duplicates; got != want {
+			t.Errorf("%s: the window is %v", name, got)
+		}
+	}
+	changes, err := NewTopology(p.names, config(), 0).Plan(p.Context(), p.js)
+	if p.must(err); len(changes) != 0 {
+		t.Errorf("still to change: %+v", changes)
+	}
+}
+
 // TestStreamOfAnotherKindIsRefused: each field that makes a stream another kind of stream is told by name, and the
 // stream is left as it is.
 func TestStreamOfAnotherKindIsRefused(t *testing.T) {

@@ -155,6 +155,27 @@ func TestARequesterReachesNothingElse(t *testing.T) {
 	}
 }
 
+// The server's dedupe ids count for the whole stream: an enemy who uses one up must not have another's request confirmed and not
+// stored.
+func TestNobodyUsesUpAnothersMessageID(t *testing.T) {
+	t.Parallel()
+	a, b := tenants(t)
+	x := nats.NewMsg(a.names.Run("mock", "team-a", "theft"))
+	x.Data = []byte(body("rate", "fine"))
+	x.Header.Set(subjects.HeaderMsgID, "inv-1043")
+	if _, err := a.nc.RequestMsg(x, patience); err != nil {
+		t.Fatal(err)
+	}
+	y := nats.NewMsg(b.names.Run("mock", "default", "inv-1043"))
+	y.Data, y.Header = x.Data, x.Header
+	b.eventually("the request is stored", func() bool {
+		m, err := b.nc.RequestMsg(y, patience)
+		b.must(err)
+		return !strings.Contains(string(m.Data), "duplicate")
+	})
+	b.root.ends("inv-1043", schemas.StatusSucceeded)
+}
+
 // A tenant in an account of its own imports the service; its replies go to the inboxes of account imports.
 func TestARequesterInAnotherAccount(t *testing.T) {
 	t.Parallel()
