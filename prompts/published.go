@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"weak"
 
 	"github.com/qri-io/jsonschema"
 	"gopkg.in/yaml.v3"
@@ -20,8 +21,10 @@ import (
 //
 // So the library only ever refuses more. Its messages quote values and are not repeated.
 type published struct {
-	text   func() []byte
-	schema *jsonschema.Schema // made on first use, under library
+	text func() []byte
+	// schema is made when it is needed, under library, and kept for as long as definitions are being loaded: a worker that runs
+	// has no use for it.
+	schema weak.Pointer[jsonschema.Schema]
 }
 
 // library serialises all use of qri-io/jsonschema.
@@ -58,15 +61,16 @@ func (p *published) check(r *report) {
 func (p *published) validate(doc any) ([]string, error) {
 	library.Lock()
 	defer library.Unlock()
-	if p.schema == nil {
-		s := &jsonschema.Schema{}
+	s := p.schema.Value()
+	if s == nil {
+		s = &jsonschema.Schema{}
 		if err := s.UnmarshalJSON(p.text()); err != nil {
 			return nil, err
 		}
-		p.schema = s
+		p.schema = weak.Make(s)
 	}
 	var paths []string
-	for _, e := range *p.schema.Validate(context.Background(), doc).Errs {
+	for _, e := range *s.Validate(context.Background(), doc).Errs {
 		paths = append(paths, e.PropertyPath)
 	}
 	return paths, nil

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"weak"
 
 	"emend/schemas"
 )
@@ -76,8 +77,25 @@ func (p *perMillion) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// kept is the built-in table for as long as somebody uses it: it is large, and what a run needs of it is a Price.
+var kept struct {
+	sync.Mutex
+	table weak.Pointer[Table]
+}
+
 // Builtin is the table that Emend comes with.
-var Builtin = sync.OnceValues(func() (*Table, error) { return Parse(builtin) })
+func Builtin() (*Table, error) {
+	kept.Lock()
+	defer kept.Unlock()
+	if t := kept.table.Value(); t != nil {
+		return t, nil
+	}
+	t, err := Parse(builtin)
+	if err == nil {
+		kept.table = weak.Make(t)
+	}
+	return t, err
+}
 
 // maxTable bounds a table.
 const maxTable = 16 << 20
@@ -154,7 +172,7 @@ func (t *Table) Find(providerID, name string) *Price {
 	for _, id := range append([]string{p.ID}, p.Also...) {
 		if from := t.provider(id); from != nil {
 			if m := from.find(name); m != nil {
-				return &Price{m: m}
+				return &Price{m: new(*m)} // a copy, which does not keep the table
 			}
 		}
 	}
