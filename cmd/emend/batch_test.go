@@ -82,6 +82,7 @@ func TestBatchFromTheShell(t *testing.T) {
 	t.Run("openai", func(t *testing.T) { batchOfOpenAI(t, dir, at) })
 	t.Run("status and cancel", func(t *testing.T) { batchStopped(t, dir, at) })
 	t.Run("bad input", func(t *testing.T) { badBatches(t, dir, at) })
+	t.Run("the bill", func(t *testing.T) { billed(t, at) })
 }
 
 func readResults(t *testing.T, path string) []schemas.Result {
@@ -202,5 +203,22 @@ func TestDollarsForPeople(t *testing.T) {
 	}
 	if got := costText(batch.Tally{Unpriced: 2}); got != "cost unknown" {
 		t.Error(got)
+	}
+}
+
+func billed(t *testing.T, at func(...string) ran) {
+	r := at("bill", "--by", "queue", "--since", "1h")
+	for _, want := range []string{"QUEUE    CALLS", "default  ", "total    ", "calls is not known"} {
+		if r.code != exitOK || !strings.Contains(r.out, want) {
+			t.Errorf("lacks %q: %+v", want, r)
+		}
+	}
+	if r := at("bill", "--json"); r.code != exitOK || !strings.Contains(r.out, `"by":["backend","model"]`) {
+		t.Errorf("%+v", r)
+	}
+	for want, args := range map[string][]string{`--since "x"`: {"bill", "--since", "x"}, `--since "0s"`: {"bill", "--since", "0s"}} {
+		if r := at(args...); r.code != exitUsage || !strings.Contains(r.err, want) {
+			t.Errorf("%+v", r)
+		}
 	}
 }
