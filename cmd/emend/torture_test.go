@@ -48,13 +48,17 @@ func TestTortureOptions(t *testing.T) {
 
 // A ledger that does not add up is a failure, and names the runs.
 func TestABadLedgerFails(t *testing.T) {
-	good := ledgerReport{Accepted: 3, Settled: true, Allowed: 1, Unexplained: 1}
+	good := ledgerReport{Accepted: 3, Settled: true, Allowed: 1, Unexplained: 1, Repeated: 2, Aborted: 1, TokensCalled: 140, TokensReported: 100,
+		MemoryMiB: []int64{20, 30, 40, 40, 41, 40, 42, 39}, Goroutines: []int64{80, 80, 80, 80, 80, 80, 90, 80}}
 	if !good.ok() {
 		t.Error("a good ledger does not hold")
 	}
 	for name, break_ := range map[string]func(*ledgerReport){
 		"nothing accepted": func(r *ledgerReport) { r.Accepted = 0 }, "not settled": func(r *ledgerReport) { r.Settled = false },
 		"a lost run": func(r *ledgerReport) { r.Lost = []string{"q/1"} }, "a phantom": func(r *ledgerReport) { r.Phantom = 1 },
+		"tokens from nowhere": func(r *ledgerReport) { r.TokensReported = 141 }, "tokens that went nowhere": func(r *ledgerReport) { r.TokensCalled = 141 },
+		"memory that grows":    func(r *ledgerReport) { r.MemoryMiB = []int64{20, 40, 60, 80, 100, 120, 140, 160} },
+		"goroutines that stay": func(r *ledgerReport) { r.Goroutines = []int64{80, 200, 400, 500, 600, 700, 800, 900} },
 		"too many unexplained": func(r *ledgerReport) { r.Unexplained = 2 },
 	} {
 		r := good
@@ -65,9 +69,32 @@ func TestABadLedgerFails(t *testing.T) {
 	}
 	var r ledgerReport
 	for range 2 * maxOdd {
-		r.odd(consumer.Key{Queue: "q", ID: "1"}, 2, 1, nil)
+		r.odd(consumer.Key{Queue: "q", ID: "1"}, 2, 1, &told{}, nil)
 	}
 	if len(r.Odd) != maxOdd || !strings.Contains(r.Odd[0], "q/1: called 2, reported 1") {
 		t.Errorf("%d odd runs, %s", len(r.Odd), r.Odd[0])
+	}
+}
+
+// Each call that no total has is laid to an attempt of a killed worker, or to nobody; a call that was never made is found too.
+func TestExplain(t *testing.T) {
+	killed := map[string]bool{"dead": true}
+	executions := map[execution]int{{"dead", 1}: 2, {"alive", 2}: 1}
+	for name, c := range map[string]struct {
+		called, reported, aborted      int
+		repeated, unexplained, phantom int
+	}{
+		"all reported":                      {1, 1, 0, 0, 0, 0},
+		"a killed worker's are missing":     {3, 1, 0, 2, 0, 0},
+		"one more is missing":               {4, 1, 0, 2, 1, 0},
+		"one that was cut off never left":   {0, 1, 1, 0, 0, 0},
+		"those of the dead never left":      {1, 3, 0, 0, 0, 0},
+		"more reported than anybody called": {0, 4, 1, 0, 0, 1},
+	} {
+		var r ledgerReport
+		r.explain(consumer.Key{}, c.called, c.reported, &told{executions: executions, aborted: c.aborted}, killed)
+		if r.Repeated != c.repeated || r.Unexplained != c.unexplained || r.Phantom != c.phantom || (len(r.Odd) > 0) != (c.unexplained+c.phantom > 0) {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
 }
