@@ -52,7 +52,9 @@ type Ledger struct {
 	js        jetstream.JetStream
 	questions *questions
 	// seeks says that the server answers a seek; it is set before the ledger is shared.
-	seeks   bool
+	seeks bool
+	// none is the server's answer to a seek where there is nothing, once it was understood.
+	none    atomic.Pointer[[]byte]
 	names   subjects.Names
 	results jetstream.Stream
 	runs    jetstream.Stream

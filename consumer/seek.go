@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math"
@@ -63,8 +64,18 @@ func (l *Ledger) nothing(ctx context.Context, asked *question) bool {
 	if asked == nil {
 		return false
 	}
-	_, err := acked(asked.wait(ctx, seekWithin))
-	return isCode(err, codeWrongSequence) && description(err) == nothingThere
+	m, err := asked.wait(ctx, seekWithin)
+	if err != nil {
+		return false
+	}
+	if known := l.none.Load(); known != nil && bytes.Equal(m.Data, *known) {
+		return true
+	}
+	if _, err := acked(m, nil); !isCode(err, codeWrongSequence) || description(err) != nothingThere {
+		return false
+	}
+	l.none.Store(&m.Data)
+	return true
 }
 
 // pubAck is the server's answer to a publish.
@@ -79,6 +90,9 @@ func acked(m *nats.Msg, err error) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if seq, ok := plainAck(m.Data); ok {
+		return seq, nil
+	}
 	var a pubAck
 	if err := json.Unmarshal(m.Data, &a); err != nil {
 		return 0, jetstream.ErrInvalidJSAck
@@ -90,4 +104,22 @@ func acked(m *nats.Msg, err error) (uint64, error) {
 		return 0, jetstream.ErrInvalidJSAck
 	}
 	return a.Seq, nil
+}
+
+// plainAck reads the usual form of an answer, {"stream":"NAME", "seq":7}, without a decoder. Anything else is left to one.
+func plainAck(b []byte) (uint64, bool) {
+	b, ok := bytes.CutPrefix(b, []byte(`{"stream":"`))
+	_, b, named := bytes.Cut(b, []byte(`", "seq":`))
+	digits, ends := bytes.CutSuffix(b, []byte{'}'})
+	if !ok || !named || !ends || len(digits) == 0 || len(digits) > 18 {
+		return 0, false
+	}
+	var seq uint64
+	for _, d := range digits {
+		if d < '0' || d > '9' {
+			return 0, false
+		}
+		seq = 10*seq + uint64(d-'0')
+	}
+	return seq, true
 }

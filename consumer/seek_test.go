@@ -64,6 +64,29 @@ func TestSeekOfWhatIsGone(t *testing.T) {
 	}
 }
 
+// TestPlainAck: only the usual form is read without a decoder, and it is read as a decoder would.
+func TestPlainAck(t *testing.T) {
+	for text, want := range map[string]uint64{
+		`{"stream":"EMEND_RESULTS", "seq":7}`:        7,
+		`{"stream":"S", "seq":123456789012345678}`:   123456789012345678,
+		`{"stream":"S", "seq":0}`:                    0,
+		`{"stream":"S","seq":7}`:                     7,
+		`{"stream":"S", "seq":18446744073709551615}`: 18446744073709551615,
+		`{"seq":7,"stream":"S"}`:                     7,
+		`{"stream":"S", "seq":7, "duplicate":true}`:  7,
+		`{"stream":"S", "seq":7,"domain":"hub"}`:     7,
+	} {
+		if got, err := acked(&nats.Msg{Data: []byte(text)}, nil); err != nil || got != want {
+			t.Errorf("%s: %d, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{``, `{`, `{"stream":"S", "seq":}`, `{"stream":"S", "seq":-1}`, `{"stream":"S", "seq":1x}`, `{"stream":"", "seq":`, `{"seq":7}`} {
+		if got, err := acked(&nats.Msg{Data: []byte(text)}, nil); err == nil {
+			t.Errorf("%s: %d", text, got)
+		}
+	}
+}
+
 // TestSeekIsNoAnswer: what is not the one answer is not certain, and then the API is asked.
 func TestSeekIsNoAnswer(t *testing.T) {
 	for what, answer := range map[string]string{

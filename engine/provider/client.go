@@ -83,6 +83,7 @@ func (c *Client) Do(ctx context.Context, ep *Endpoint, req *Request) (*Response,
 	if err != nil || resp == nil {
 		return nil, k.scrub(k.annotate(err, reply, c.now()))
 	}
+	release(reply.Body) // a Response holds no part of it, only strings
 	resp.Hold = hold(reply.Header, c.now())
 	resp.Model = k.clean(cut(resp.Model, modelLimit))
 	return resp, nil

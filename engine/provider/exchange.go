@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -112,11 +113,26 @@ func (k *call) read(resp *http.Response) ([]byte, error) {
 	return nil, errEncoding
 }
 
-// readAll reads at most limit bytes; one more is errOverLimit. A reply that announces its length costs one allocation,
+// bodies are used again for replies that were read into a Response. A large one is not kept.
+var bodies = sync.Pool{New: func() any { return new(make([]byte, 0, leastBody)) }}
+
+const leastBody, keptBody, mostAnnounced = 2 << 10, 64 << 10, 256 << 10
+
+func release(body []byte) {
+	if cap(body) >= leastBody && cap(body) <= keptBody {
+		bodies.Put(&body)
+	}
+}
+
+// readAll reads at most limit bytes; one more is errOverLimit. A reply that announces its length costs at most one allocation,
 // but an announcement alone never makes it a large one.
 func readAll(r io.Reader, limit, announced int64) ([]byte, error) {
-	const least, most = 2 << 10, 256 << 10
-	buf := make([]byte, 0, min(max(announced+1, least), most))
+	var buf []byte
+	if announced < leastBody {
+		buf = (*bodies.Get().(*[]byte))[:0]
+	} else {
+		buf = make([]byte, 0, min(announced+1, mostAnnounced))
+	}
 	for {
 		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]
