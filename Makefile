@@ -11,7 +11,7 @@ STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
 NATS_CLI := build/tools/nats
 SERVERS := build/foreign/servers
 
-.PHONY: help build test race fuzz lint soak bench foreign page prices demo check clean
+.PHONY: help build test race fuzz lint soak bench foreign page charts manifests prices demo check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -58,6 +58,12 @@ foreign: build $(NATS_CLI) ## the official NATS clients against a worker, and th
 page: ## the page in a headless Chromium (Debian's package chromium); pictures of every view go to build/page
 	$(GO) vet -tags page ./integration
 	SHOTS=$(CURDIR)/build/page $(GO) test -count=1 -timeout 10m -tags page -run '^TestPage' ./integration
+
+charts: ## the Helm chart, rendered as helm does and read as Kubernetes does
+	cd tools/charts && $(GO) vet ./... && $(GO) test -count=1 ./...
+
+manifests: ## deploy/kubernetes/emend.yaml, from the chart
+	cd tools/charts && $(GO) test -count=1 -run TestManifestsAreCurrent . -update
 
 $(NATS_CLI): tools/natscli/go.mod tools/natscli/go.sum
 	$(GO) build -modfile=tools/natscli/go.mod -o $@ github.com/nats-io/natscli/nats

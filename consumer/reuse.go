@@ -80,13 +80,17 @@ func (r *reuse) put(ctx context.Context, digest string, output json.RawMessage) 
 	return err
 }
 
+func (t Topology) reuseBucket() jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{Bucket: t.names.ReuseBucket(), Replicas: max(t.cfg.NATS.Replicas, 1), TTL: t.cfg.Keep.Reuse.Std(), Storage: jetstream.FileStorage,
+		Description: "accepted outputs of pipeline stages"}
+}
+
 // planReuse compares the bucket of reused outputs; none is needed where no pipeline is defined.
 func (t Topology) planReuse(ctx context.Context, js jetstream.JetStream) ([]Change, error) {
 	if len(t.cfg.Pipelines) == 0 {
 		return nil, nil
 	}
-	want := jetstream.KeyValueConfig{Bucket: t.names.ReuseBucket(), Replicas: max(t.cfg.NATS.Replicas, 1), TTL: t.cfg.Keep.Reuse.Std(), Storage: jetstream.FileStorage,
-		Description: "accepted outputs of pipeline stages"}
+	want := t.reuseBucket()
 	c := Change{Kind: "bucket", Name: want.Bucket, Action: "create", apply: func(ctx context.Context) error {
 		_, err := js.CreateKeyValue(ctx, want)
 		if errors.Is(err, jetstream.ErrBucketExists) {

@@ -37,6 +37,9 @@ func (n Names) PipelineDurable(queue string) string { return pipelineDurable + q
 // ReuseBucket holds accepted outputs of stages, for other runs of the same.
 func (n Names) ReuseBucket() string { return strings.ReplaceAll(n.space, "-", "_") + "_reuse" }
 
+// ReuseSubject is the subject of a key of the reuse bucket.
+func (n Names) ReuseSubject(key string) string { return "$KV." + n.ReuseBucket() + "." + key }
+
 // ReuseKey is the key of an output in the reuse bucket: a queue's outputs are for that queue alone.
 func (n Names) ReuseKey(queue, digest string) string { return queue + "." + digest }
 

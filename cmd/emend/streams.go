@@ -20,7 +20,7 @@ const streamsWithin = 30 * time.Second
 func (a *app) streamsCmd() *cobra.Command {
 	c := &cobra.Command{Use: "streams", Short: "Print or make the streams, durables and buckets"}
 	c.AddCommand(a.streamsVerb("plan", "Print what differs from the configuration; change nothing", false),
-		a.streamsVerb("apply", "Make the streams as the configuration needs them; widen, never narrow or delete", true))
+		a.streamsVerb("apply", "Make the streams as the configuration needs them; widen, never narrow or delete", true), a.streamsExport())
 	return c
 }
 
