@@ -52,7 +52,9 @@ func queries(t *testing.T) map[string]string {
 		}
 	}
 	var rules struct {
-		Groups []struct{ Rules []struct{ Alert, Expr string } }
+		Groups []struct {
+			Rules []struct{ Alert, Expr string }
+		}
 	}
 	read(t, "../../deploy/grafana/emend.json", func(b []byte) error { return json.Unmarshal(b, &board) })
 	read(t, "../../deploy/helm/emend/alerts.yaml", func(b []byte) error { return yaml.Unmarshal(b, &rules) })
