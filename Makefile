@@ -11,7 +11,7 @@ STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
 NATS_CLI := build/tools/nats
 SERVERS := build/foreign/servers
 
-.PHONY: help build test race fuzz lint soak bench foreign page charts manifests prices demo check clean
+.PHONY: help build test race fuzz lint soak bench pipelines foreign page charts manifests prices demo check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ bench: ## the machine, the benchmarks (BENCHTIME, 1s), then Emend beside a bare 
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -p 1 ./engine/... ./capacity | grep -v -e '^PASS' -e 'no test files'
 	@mkdir -p build
 	$(GO) run ./integration/bench $(BENCHFLAGS)
+
+pipelines: ## bench: a pipeline's jobs beside plain runs, four workers, and a coordinator's memory (BENCHFLAGS)
+	$(GO) run ./integration/bench/pipelines $(BENCHFLAGS)
 
 soak: build ## ten minutes of mixed load with faults and kills, then the ledger (SOAKFLAGS)
 	./build/emend torture --for 10m --workers 3 --rate 60 --kill-every 7s $(SOAKFLAGS)

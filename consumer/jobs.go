@@ -117,7 +117,7 @@ func (c *coordination) send(ctx context.Context, ch *child, body []byte) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishTry)
 	defer cancel()
-	_, err := w.js.PublishMsg(ctx, m)
+	err := c.store(ctx, m)
 	if !isCode(err, codeStreamFull) {
 		return err
 	}
@@ -131,6 +131,22 @@ func (c *coordination) send(ctx context.Context, ch *child, body []byte) error {
 		return fmt.Errorf("%w: %s is queued or running; publish the pipeline run under another id", errConflict, ch.key.ID)
 	}
 	return nil
+}
+
+// store publishes a request and waits until it is stored.
+func (c *coordination) store(ctx context.Context, m *nats.Msg) error {
+	f, err := c.h.w.js.PublishMsgAsync(m)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-f.Ok():
+		return nil
+	case err := <-f.Err():
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // settled reads the result of a job's run, if it has one that counts.
@@ -178,16 +194,16 @@ func (c *coordination) heard() error {
 
 // hearOf takes in a word of a job: a reply is the stored result, or a refusal; any other is a reason to look.
 func (c *coordination) hearOf(ch *child, w word) error {
-	var r schemas.Result
-	switch {
-	case !ch.sent:
+	if !ch.sent {
 		ch.early = &w
 		return nil
-	case len(w.body) == 0 || json.Unmarshal(w.body, &r) != nil || r.ID != ch.key.ID || r.OutputBlob != nil:
+	}
+	r := replied(w.body)
+	if r == nil || r.ID != ch.key.ID || r.OutputBlob != nil {
 		c.lookAt(ch)
 		return nil
 	}
-	o, err := c.counts(c.h.w.base, ch, &r, ch.fingerprint)
+	o, err := c.counts(c.h.w.base, ch, r, ch.fingerprint)
 	if err == nil && o != nil {
 		c.told(ch.job, *o)
 	}

@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -15,6 +16,36 @@ import (
 type word struct {
 	id   string
 	body []byte
+}
+
+// replied reads of a result what a coordinator needs of it, which is most of the work for every job; nil if it is none.
+func replied(body []byte) *schemas.Result {
+	var r struct {
+		ID         string          `json:"id"`
+		Status     string          `json:"status"`
+		Output     json.RawMessage `json:"output"`
+		OutputText *string         `json:"output_text"`
+		OutputBlob *schemas.Blob   `json:"output_blob"`
+		Validation *struct {
+			Validators []schemas.Validator `json:"validators"`
+		} `json:"validation"`
+		Usage          *schemas.Usage     `json:"usage"`
+		ValidatorUsage *schemas.Usage     `json:"validator_usage"`
+		Cost           *schemas.Cost      `json:"cost"`
+		Error          *schemas.Error     `json:"error"`
+		Counts         schemas.Counts     `json:"counts"`
+		Stages         []schemas.Stage    `json:"stages"`
+		Request        schemas.RequestRef `json:"request"`
+	}
+	if len(body) == 0 || json.Unmarshal(body, &r) != nil {
+		return nil
+	}
+	out := &schemas.Result{ID: r.ID, Status: r.Status, Output: r.Output, OutputText: r.OutputText, OutputBlob: r.OutputBlob, Usage: r.Usage, ValidatorUsage: r.ValidatorUsage,
+		Cost: r.Cost, Error: r.Error, Counts: r.Counts, Stages: r.Stages, Request: r.Request}
+	if r.Validation != nil {
+		out.Validation = &schemas.Validation{Validators: r.Validation.Validators}
+	}
+	return out
 }
 
 // signals gathers words of jobs until the coordinator takes them. It is safe for concurrent use.

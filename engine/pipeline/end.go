@@ -91,7 +91,8 @@ func (r *Run) finish() Action {
 // end is a result without an output.
 func (r *Run) end(status string) Result {
 	r.done = true
-	out := Result{Status: status, Counts: r.sums.counts, Usage: r.sums.usage, ValidatorUsage: r.sums.validators, Cost: r.sums.cost}
+	out := Result{Status: status, Counts: r.sums.counts, Cost: r.sums.cost}
+	out.Usage, out.ValidatorUsage = r.usage()
 	if !r.req.None {
 		out.Report = r.reported()
 	}

@@ -147,11 +147,19 @@ func count(m *map[string]int, name string) {
 
 func names(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }
 
+// usage sums over all stages.
+func (r *Run) usage() (all, validators schemas.UsageSum) {
+	for _, t := range r.tallies {
+		all.Join(t.usage)
+		validators.Join(t.validators)
+	}
+	return all, validators
+}
+
 // sums add up over all jobs.
 type sums struct {
-	counts            schemas.Counts
-	usage, validators schemas.UsageSum
-	cost              schemas.CostSum
+	counts schemas.Counts
+	cost   schemas.CostSum
 }
 
 // costOf is a cost as a part of a sum: how many calls it stands for does not matter, only whether all of them have a price.
@@ -177,8 +185,6 @@ func (s *sums) add(o Outcome) {
 	s.counts.Repairs += o.Counts.Repairs
 	s.counts.Corrections += o.Counts.Corrections
 	s.counts.ValidatorCalls += o.Counts.ValidatorCalls
-	s.usage.Join(schemas.SumOf(o.Usage))
-	s.validators.Join(schemas.SumOf(o.ValidatorUsage))
 	s.cost.Join(costOf(o.Cost))
 }
 

@@ -77,6 +77,7 @@ func New(plan *Plan, req Request) (*Run, error) {
 		return nil, err
 	}
 	r.spans = spans
+	r.req.Document = nil // a large one is held once
 	return r, nil
 }
 
