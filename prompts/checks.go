@@ -28,10 +28,13 @@ func checkNATS(r *report, at string, v any) {
 	if (n.Cert == "") != (n.Key == "") {
 		r.once(at, "cert and key go together; give both or neither")
 	}
+	if n.Creds != "" && n.NKey != "" {
+		r.once(at, "creds and nkey are two ways to log in; give one")
+	}
 	if n.Context == "" {
 		return
 	}
-	for _, name := range []string{"url", "creds", "ca", "cert", "key"} {
+	for _, name := range []string{"url", "creds", "nkey", "ca", "cert", "key"} {
 		if r.given(join(at, name)) {
 			r.once(join(at, name), "has no effect beside context, which brings its own; remove one of them")
 		}

@@ -108,6 +108,10 @@ func TestConfigProblems(t *testing.T) {
 				"emend.yaml:1: nats.space: must be a-z, 0-9 and -"},
 		},
 		{
+			"nats: {creds: a, nkey: b}",
+			[]string{"emend.yaml:1: nats: creds and nkey are two ways to log in; give one"},
+		},
+		{
 			"nats: {context: c, url: 'nats://x', cert: a}",
 			[]string{"emend.yaml:1: nats: cert and key go together",
 				"emend.yaml:1: nats.cert: has no effect beside context", "emend.yaml:1: nats.url: has no effect beside context"},

@@ -43,6 +43,7 @@ var natsObject = &object{name: "nats", doc: "How to reach NATS, and the names th
 		{name: "url", kind: text{empty: true}, doc: "servers, comma-separated", def: "nats://localhost:4222"},
 		{name: "context", kind: text{empty: true}, doc: "a context of the nats CLI, in place of url and credentials"},
 		{name: "creds", kind: text{empty: true}, doc: "a credentials file"},
+		{name: "nkey", kind: text{empty: true}, doc: "a file with the seed of an nkey"},
 		{name: "ca", kind: text{empty: true}, doc: "a PEM file of certificate authorities"},
 		{name: "cert", kind: text{empty: true}, doc: "a PEM file with the client's certificate; needs key"},
 		{name: "key", kind: text{empty: true}, doc: "a PEM file with the client's private key; needs cert"},

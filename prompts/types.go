@@ -99,8 +99,9 @@ type NATS struct {
 	URL string `yaml:"url"`
 	// Context is a context of the nats CLI; it takes the place of URL and the credentials.
 	Context string `yaml:"context"`
-	// Creds, CA, Cert and Key are file paths.
+	// Creds, NKey, CA, Cert and Key are file paths.
 	Creds string `yaml:"creds"`
+	NKey  string `yaml:"nkey"`
 	CA    string `yaml:"ca"`
 	Cert  string `yaml:"cert"`
 	Key   string `yaml:"key"`

@@ -56,7 +56,7 @@ func (f *natsFlags) over(cfg prompts.NATS) prompts.NATS {
 }
 
 // options are those of every connection. wait keeps trying when the server is not there yet.
-func options(cfg prompts.NATS, name string, wait bool) []nats.Option {
+func options(cfg prompts.NATS, name string, wait bool) ([]nats.Option, error) {
 	opts := []nats.Option{nats.Name("emend " + name), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
 		nats.RetryOnFailedConnect(wait), nats.Timeout(5 * time.Second)}
 	if cfg.InboxPrefix != "" {
@@ -65,13 +65,20 @@ func options(cfg prompts.NATS, name string, wait bool) []nats.Option {
 	if cfg.Creds != "" {
 		opts = append(opts, nats.UserCredentials(cfg.Creds))
 	}
+	if cfg.NKey != "" {
+		nkey, err := nats.NkeyOptionFromSeed(cfg.NKey)
+		if err != nil {
+			return nil, fmt.Errorf("nats.nkey: %s holds no readable seed of a user's nkey", cfg.NKey) // the error may quote it
+		}
+		opts = append(opts, nkey)
+	}
 	if cfg.CA != "" {
 		opts = append(opts, nats.RootCAs(cfg.CA))
 	}
 	if cfg.Cert != "" || cfg.Key != "" {
 		opts = append(opts, nats.ClientCert(cfg.Cert, cfg.Key))
 	}
-	return opts
+	return opts, nil
 }
 
 // connect opens a connection that outlives server restarts.
@@ -79,7 +86,11 @@ func connect(cfg prompts.NATS, name string, wait bool, more ...nats.Option) (*na
 	if cfg.InboxPrefix != "" && !prompts.IsInboxPrefix(cfg.InboxPrefix) {
 		return nil, fmt.Errorf("--inbox-prefix %q: write a subject without wildcards, such as _INBOX.team-a", short(cfg.InboxPrefix))
 	}
-	opts := append(options(cfg, name, wait), more...)
+	opts, err := options(cfg, name, wait)
+	if err != nil {
+		return nil, failed(err)
+	}
+	opts = append(opts, more...)
 	if cfg.Context != "" {
 		nc, _, err := natscontext.Connect(cfg.Context, opts...)
 		if err != nil {

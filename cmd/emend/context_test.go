@@ -174,3 +174,23 @@ func TestServeOnASmallServer(t *testing.T) {
 	line := background(t, "serve", "--dir", dir, "--nats", srv.URL())
 	line(`"serving"`)
 }
+
+// A seed that cannot be read is said so, with the file's name and nothing of what is in it.
+func TestAnUnreadableNKey(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "w")
+	if r := emend(t, "", "init", dir); r.code != exitOK {
+		t.Fatal(r.err)
+	}
+	seed := filepath.Join(dir, "seed.nk")
+	write(t, seed, "SUNOTASEED")
+	yaml := filepath.Join(dir, "emend.yaml")
+	text, err := os.ReadFile(yaml)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, yaml, string(text)+"\nnats: {nkey: "+seed+"}\n")
+	r := emend(t, "", "streams", "plan", "--dir", dir)
+	if r.code != exitFailed || !strings.Contains(r.err, "seed.nk holds no readable seed") || strings.Contains(r.err, "SUNOTASEED") {
+		t.Errorf("%+v", r)
+	}
+}
