@@ -24,9 +24,11 @@ type Engine struct {
 	transport http.RoundTripper
 	trouble   bool
 	retries   *int
-	http      *provider.Client
-	gates     map[string]*capacity.Gate
-	endpoints map[string]*provider.Endpoint
+	// validators judge in Go, by prompt.
+	validators []promptValidators
+	http       *provider.Client
+	gates      map[string]*capacity.Gate
+	endpoints  map[string]*provider.Endpoint
 }
 
 // Option configures New.
@@ -64,6 +66,9 @@ func New(snapshot *prompts.Snapshot, options ...Option) (*Engine, error) {
 	}
 	if e.retries != nil && (*e.retries < 0 || *e.retries > prompts.MaxTransientRetries) {
 		return nil, fmt.Errorf("engine.New: transient retries are %d, allowed are 0 to %d", *e.retries, prompts.MaxTransientRetries)
+	}
+	if err := e.checkValidators(); err != nil {
+		return nil, err
 	}
 	connections := 0
 	for _, b := range append(snapshot.Backends(), snapshot.Endpoints()...) {
@@ -176,6 +181,7 @@ func (e *Engine) Prepare(ctx context.Context, r RunRequest) (*Prepared, error) {
 		return nil, &categorised{kind: ErrInvalidRequest, message: err.Error(), cause: err}
 	}
 	e.applyRetries(plan, r.TransientRetries)
+	e.withValidators(plan, wire.Output != nil)
 	return &Prepared{engine: e, plan: plan, observer: r.Observer}, nil
 }
 

@@ -29,6 +29,10 @@ func (x *effects) Validate(ctx context.Context, s run.State, a run.Validate) run
 	if !s.Judged.Valid() {
 		question.Findings = s.Judged.Findings
 	}
+	if v.Decide != nil {
+		question.Value = s.Judged.Value
+		return x.decided(ctx, s, v, question, began)
+	}
 	p, err := v.Plan(question)
 	if err != nil {
 		out.Vote.Cause = schemas.CategoryInvalidRequest

@@ -4,6 +4,7 @@
 package run
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -75,12 +76,15 @@ type Validator struct {
 	MaxCalls int
 	// Plan renders the judge's own run on a candidate. It is pure.
 	Plan func(Question) (*Plan, error)
+	// Decide is given in place of Plan by a validator that needs no model: a vote's outcome, reasons and cause.
+	Decide func(context.Context, Question) (outcome string, reasons []schemas.Reason, cause string)
 }
 
 // Question is what a judge is asked about.
 type Question struct {
-	// Candidate is the judged text, Messages the conversation that it answers.
+	// Candidate is the judged text, Value its JSON value, for Decide alone; Messages the conversation that it answers.
 	Candidate string
+	Value     json.RawMessage
 	Messages  []schemas.Message
 	// Findings of a candidate that its contract refuses; none for a valid one.
 	Findings []contract.Finding

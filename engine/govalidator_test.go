@@ -1,0 +1,144 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"emend/engine"
+	"emend/prompts"
+	"emend/schemas"
+)
+
+// validated is an engine over a prompt with a judge whose model plays answers in order.
+func validated(t *testing.T, answers []string, retries, policy string, list ...engine.Validator) (*engine.Engine, *[]*engine.GenerateRequest) {
+	t.Helper()
+	files := fstest.MapFS{
+		"emend.yaml":           &fstest.MapFile{Data: []byte("backends: {m: {dialect: openai, url: http://x}}\nprofiles: {p: {backend: m, model: m}}\n")},
+		"prompts/judge@1.yaml": &fstest.MapFile{Data: []byte("profile: p\ninputs: {candidate: {}}\nmessages: [{user: 'JUDGE {{ .candidate }}'}]\n")},
+		"prompts/say@1.yaml":   &fstest.MapFile{Data: []byte("profile: p\nmessages: [{user: 'Say it.'}]\noutput: {mode: json}\nchecks: [{judge: judge}]\nretries: " + retries + "\n" + policy)},
+	}
+	snap, err := prompts.LoadFS(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := &[]*engine.GenerateRequest{}
+	client := clientFunc(func(_ context.Context, r *engine.GenerateRequest) (*engine.GenerateResponse, error) {
+		if strings.HasPrefix(r.Messages[0].Content, "JUDGE") {
+			return &engine.GenerateResponse{Text: `{"reasons": [], "decision": "approve"}`}, nil
+		}
+		*asked = append(*asked, r)
+		return &engine.GenerateResponse{Text: answers[len(*asked)-1]}, nil
+	})
+	e, err := engine.New(snap, engine.WithLLMClient(client), engine.WithValidators("say", list...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e, asked
+}
+
+type clientFunc func(context.Context, *engine.GenerateRequest) (*engine.GenerateResponse, error)
+
+func (f clientFunc) Generate(ctx context.Context, r *engine.GenerateRequest) (*engine.GenerateResponse, error) {
+	return f(ctx, r)
+}
+
+// small rejects values over 9.
+var small = engine.Validator{Name: "small", Validate: func(_ context.Context, c engine.CandidateView) (engine.Vote, error) {
+	if len(c.Value) > 1 {
+		return engine.Vote{Reject: []engine.Reason{{Code: "Too large!", Guidance: "Give one digit."}}}, nil
+	}
+	return engine.Vote{}, nil
+}}
+
+// A validator in Go is asked behind the judges; what it rejects is corrected with its guidance.
+func TestGoValidatorRejectsAndIsCorrected(t *testing.T) {
+	e, asked := validated(t, []string{"10", "7"}, "1", "", small)
+	r, err := e.Run(t.Context(), engine.RunRequest{Prompt: "say"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != schemas.StatusSucceeded || string(r.Output) != "7" || r.Counts.Corrections != 1 {
+		t.Errorf("%s %s %+v", r.Status, r.Output, r.Counts)
+	}
+	if v := r.Validation.Validators; len(v) != 2 || v[0].Name != "judge@1" || v[1].Name != "small" || v[1].Outcome != schemas.VoteApproved || v[1].Calls != 0 {
+		t.Errorf("%+v", v)
+	}
+	first, second := (*asked)[0].Messages, (*asked)[1].Messages
+	if len(first) != 1 || len(second) != 3 || second[0].Content != first[0].Content || second[1].Content != "10" || !strings.Contains(second[2].Content, "- too_large: Give one digit.") {
+		t.Errorf("%+v", second)
+	}
+}
+
+func TestGoValidatorsThatComeToNoDecision(t *testing.T) {
+	for name, c := range map[string]struct {
+		validate func(context.Context, engine.CandidateView) (engine.Vote, error)
+		outcome  string
+	}{
+		"error": {func(context.Context, engine.CandidateView) (engine.Vote, error) {
+			return engine.Vote{}, errors.New("secret")
+		}, schemas.VoteFailed},
+		"panic": {func(context.Context, engine.CandidateView) (engine.Vote, error) { panic("secret") }, schemas.VoteFailed},
+		"skip":  {func(context.Context, engine.CandidateView) (engine.Vote, error) { return engine.Vote{}, engine.ErrSkip }, schemas.VoteSkipped},
+		"long guidance": {func(context.Context, engine.CandidateView) (engine.Vote, error) {
+			return engine.Vote{Reject: []engine.Reason{{Code: "a", Guidance: strings.Repeat("x", 1<<20)}}}, nil
+		}, schemas.VoteFailed},
+	} {
+		e, _ := validated(t, []string{"1"}, "0", "", engine.Validator{Name: "go", Validate: c.validate})
+		r, err := e.Run(t.Context(), engine.RunRequest{Prompt: "say@1"})
+		if err != nil || r.Status != schemas.StatusUnverified || r.Validation.Validators[1].Outcome != c.outcome {
+			t.Errorf("%s: %+v %v", name, r, err)
+			continue
+		}
+		if text, _ := json.Marshal(r); strings.Contains(string(text), "secret") {
+			t.Errorf("%s is shown: %s", name, text)
+		}
+	}
+	e, _ := validated(t, []string{"1"}, "0", "validation_policy: {validator_failure: fail_run}\n", engine.Validator{Name: "go", Validate: func(context.Context, engine.CandidateView) (engine.Vote, error) {
+		return engine.Vote{}, errors.New("x")
+	}})
+	if _, err := e.Run(t.Context(), engine.RunRequest{Prompt: "say"}); err == nil || !strings.Contains(err.Error(), "go came to no decision") {
+		t.Errorf("fail_run: %v", err)
+	}
+}
+
+// A validator cannot change what the next one sees, and a known rejection is never accepted.
+func TestGoValidatorsSeeTheSameCandidate(t *testing.T) {
+	var seen []string
+	spoil := engine.Validator{Name: "spoil", Validate: func(_ context.Context, c engine.CandidateView) (engine.Vote, error) {
+		clear(c.Value)
+		c.Messages[0].Content = "other"
+		return engine.Vote{}, errors.New("x")
+	}}
+	look := engine.Validator{Name: "look", Validate: func(_ context.Context, c engine.CandidateView) (engine.Vote, error) {
+		seen = append(seen, string(c.Value)+c.Messages[0].Content)
+		return engine.Vote{Reject: []engine.Reason{{Code: "no"}}}, nil
+	}}
+	e, _ := validated(t, []string{"12"}, "0", "validation_policy: {semantic_rejection: reject_output}\n", spoil, look)
+	r, err := e.Run(t.Context(), engine.RunRequest{Prompt: "say"})
+	if err != nil || r.Status != schemas.StatusRejected || len(seen) != 1 || seen[0] != "12Say it." {
+		t.Errorf("%+v %v %q", r, err, seen)
+	}
+}
+
+func TestGoValidatorsAreChecked(t *testing.T) {
+	snap, err := prompts.LoadFS(fstest.MapFS{"emend.yaml": &fstest.MapFile{Data: []byte("backends: {m: {dialect: openai, url: http://x}}\nprofiles: {p: {backend: m, model: m}}\n")},
+		"prompts/say@1.yaml": &fstest.MapFile{Data: []byte("profile: p\nmessages: [{user: hi}]\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, o := range map[string]engine.Option{
+		"there is no such prompt": engine.WithValidators("nobody", small),
+		"is given twice":          engine.WithValidators("say", small, small),
+		"has no function":         engine.WithValidators("say", engine.Validator{Name: "a"}),
+		"the name \"a b\" must":   engine.WithValidators("say", engine.Validator{Name: "a b", Validate: small.Validate}),
+	} {
+		if _, err := engine.New(snap, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
