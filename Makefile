@@ -11,7 +11,7 @@ STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
 NATS_CLI := build/tools/nats
 SERVERS := build/foreign/servers
 
-.PHONY: help build test race fuzz lint soak bench pipelines foreign page charts manifests prices demo check clean
+.PHONY: help build test race fuzz lint soak bench pipelines foreign page charts manifests docs man site prices demo check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -67,6 +67,18 @@ charts: ## the Helm chart, rendered as helm does and read as Kubernetes does
 
 manifests: ## deploy/kubernetes/emend.yaml, from the chart
 	cd tools/charts && $(GO) test -count=1 -run TestManifestsAreCurrent . -update
+
+docs: ## the pages of docs/ that the code writes
+	$(GO) test ./integration -run Docs -update
+	$(GO) test ./cmd/emend -run CommandLinePage -update
+	$(GO) test ./internal/telemetry -run MetricsPage -update
+
+site: ## a web site of the documents, to build/site
+	cd tools/site && $(GO) vet ./... && $(GO) test ./...
+	cd tools/site && $(GO) run . -root ../.. -out ../../build/site
+
+man: build ## manual pages to build/man
+	./build/emend man build/man
 
 $(NATS_CLI): tools/natscli/go.mod tools/natscli/go.sum
 	$(GO) build -modfile=tools/natscli/go.mod -o $@ github.com/nats-io/natscli/nats

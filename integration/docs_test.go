@@ -10,6 +10,7 @@ import (
 
 	"emend/engine/run"
 	"emend/prompts"
+	"emend/schemas"
 )
 
 // update writes what is generated into the documents: go test ./integration -run Docs -update.
@@ -22,6 +23,7 @@ var generated = []struct {
 }{
 	{"architecture.md", "diagram", func() string { return "```mermaid\n" + run.Diagram() + "```\n" }},
 	{"reference.md", "reference", func() string { return strings.TrimPrefix(prompts.ReferenceMarkdown(), "# Fields of the files\n\n") }},
+	{"messages.md", "messages", schemas.ReferenceMarkdown},
 }
 
 func TestDocsGeneratedPartsAreCurrent(t *testing.T) {

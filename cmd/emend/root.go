@@ -43,8 +43,8 @@ func newRoot(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for machines")
-	root.AddCommand(a.demo(), a.initCmd(), a.try(), a.dev(), a.serve(), a.runCmd(), a.batchCmd(), a.get(), a.cancel(), a.watch(), a.status(), a.dashboard(), a.explain(), a.bill(), a.review(), a.dead(), a.check(), a.apply(), a.catalogCmd(),
-		a.promptsCmd(), a.doctor(), a.torture(), a.streamsCmd(), a.validate(), a.mock(), a.versionCmd(), exitCodes())
+	root.AddCommand(a.demo(), a.initCmd(), a.try(), a.dev(), a.serve(), a.runCmd(), a.batchCmd(), a.get(), a.cancel(), a.watch(), a.status(), a.dashboard(), a.explain(), a.bill(), a.reloadCmd(), a.review(), a.dead(), a.check(), a.apply(), a.catalogCmd(),
+		a.promptsCmd(), a.doctor(), a.torture(), a.streamsCmd(), a.validate(), a.mock(), a.man(), a.versionCmd(), exitCodes())
 	for _, c := range root.Commands() {
 		if c.HasSubCommands() {
 			group(c)

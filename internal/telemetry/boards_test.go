@@ -2,6 +2,8 @@ package telemetry
 
 import (
 	"encoding/json"
+	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -9,13 +11,14 @@ import (
 
 	"github.com/VictoriaMetrics/metricsql"
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"gopkg.in/yaml.v3"
 
 	"emend/capacity"
 )
 
-// labelsOf are the labels of every metric that a worker has, by the names under which Prometheus keeps it.
-func labelsOf(t *testing.T) map[string][]string {
+// gather has every metric of a worker.
+func gather(t *testing.T) []*dto.MetricFamily {
 	t.Helper()
 	r := prometheus.NewRegistry()
 	m := NewMetrics(r)
@@ -28,8 +31,14 @@ func labelsOf(t *testing.T) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return families
+}
+
+// labelsOf are the labels of every metric that a worker has, by the names under which Prometheus keeps it.
+func labelsOf(t *testing.T) map[string][]string {
+	t.Helper()
 	out := map[string][]string{}
-	for _, f := range families {
+	for _, f := range gather(t) {
 		labels := []string{"namespace", "job", "instance"} // these come from the scrape
 		for _, l := range f.GetMetric()[0].GetLabel() {
 			labels = append(labels, l.GetName())
@@ -139,4 +148,30 @@ func used(expr metricsql.Expr) (names, labels []string) {
 		}
 	})
 	return names, labels
+}
+
+var update = flag.Bool("update", false, "write docs/metrics.md anew")
+
+const metricsHead = "# Metrics\n\nWhat `/metrics` of a worker tells (`emend serve --http`), beside the Go runtime's own; from the code: `make docs` writes this page. Labels are bounded:\n" +
+	"names of your definitions, words of Emend, statuses and JSON Schema keywords. [A board and alert rules](../deploy/README.md) ask for them.\n\n| metric | kind | labels | what it tells |\n|---|---|---|---|\n"
+
+func TestMetricsPageIsCurrent(t *testing.T) {
+	const path = "../../docs/metrics.md"
+	var b strings.Builder
+	b.WriteString(metricsHead)
+	for _, f := range gather(t) {
+		var labels []string
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			labels = append(labels, "`"+l.GetName()+"`")
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.GetName(), strings.ToLower(f.GetType().String()), strings.Join(labels, ", "), f.GetHelp())
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have, err := os.ReadFile(path); err != nil || string(have) != b.String() {
+		t.Errorf("docs/metrics.md is not what the code says (%v): make docs", err)
+	}
 }
