@@ -147,11 +147,19 @@ func write(src fs.FS, md goldmark.Markdown, name string, names []string, titles 
 		if err != nil {
 			return err
 		}
-		if err := put(out, f, raw); err != nil {
+		if err := put(out, copyName(f), raw); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// copyName is where a file that is no document goes: Go files under another name, so that no Go command takes a copy for a package.
+func copyName(file string) string {
+	if strings.HasSuffix(file, ".go") {
+		return file + ".txt"
+	}
+	return file
 }
 
 func put(out, name string, text []byte) error {
@@ -183,7 +191,7 @@ func relink(src fs.FS, text []byte, name string, names []string) (linked []byte,
 			return []byte("]( )")
 		default:
 			files = append(files, target)
-			return fmt.Appendf(nil, "](%s%s)", up, target)
+			return fmt.Appendf(nil, "](%s%s)", up, copyName(target))
 		}
 		return m
 	})
