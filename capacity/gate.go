@@ -45,6 +45,21 @@ func New(l Limits) (*Gate, error) {
 	return &Gate{limits: l, trouble: trouble{permits: l.Permits}}, nil
 }
 
+// Resize changes the bounds; whether the gate reacts to trouble stays. More room is given out at once; with less, what is held stays
+// until it is released.
+func (g *Gate) Resize(l Limits) error {
+	if _, err := New(l); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.limits.Permits, g.limits.Admitted = l.Permits, l.Admitted
+	g.trouble.resize(l.Permits)
+	g.grant()
+	g.notify()
+	return nil
+}
+
 // Slot is a run's place. Its fields are guarded by the gate's mutex.
 type Slot struct {
 	gate     *Gate

@@ -204,6 +204,17 @@ func (t *trouble) pause(d time.Duration, load int) {
 	t.cuts++
 }
 
+// resize takes another bound on permits. Trouble goes on with it: the limit in force is no more than the bound, and the gate is open again
+// when it has grown to it.
+func (t *trouble) resize(permits int) {
+	t.permits = permits
+	if t.limit == 0 || permits == 0 {
+		return
+	}
+	t.top = permits
+	t.limit = min(t.limit, permits)
+}
+
 // shut notes when the gate was last open.
 func (t *trouble) shut() {
 	if t.until.IsZero() {

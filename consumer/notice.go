@@ -77,17 +77,11 @@ func (s *sharedGate) hear(n notice) {
 	}
 }
 
-// shareGates starts the sharing of all gates.
-func (w *Worker) shareGates(ctx context.Context) {
-	e, gates := w.engine.Load(), map[string]*sharedGate{}
-	for _, b := range e.Snapshot().Backends() {
-		if g := e.Gate(b.Name); g != nil {
-			s := newSharedGate(w.ledger.state, w.names, b.Name, g, w.log)
-			gates[b.Name] = s
-			w.background.Go(func() { s.run(ctx) })
-		}
-	}
-	w.background.Go(func() { watchGates(ctx, w.ledger.state, w.names, gates, w.log) })
+// shareGate starts the sharing of a backend's gate, until ctx is done.
+func (w *Worker) shareGate(ctx context.Context, backend string, g *capacity.Gate) {
+	s := newSharedGate(w.ledger.state, w.names, backend, g, w.log)
+	w.background.Go(func() { s.run(ctx) })
+	w.background.Go(func() { watchGates(ctx, w.ledger.state, w.names, map[string]*sharedGate{backend: s}, w.log) })
 }
 
 // watchAgain is the pause before a watch that ended is begun again.
@@ -113,7 +107,11 @@ func watchGates(ctx context.Context, kv jetstream.KeyValue, names subjects.Names
 var errWatchEnded = errors.New("the watch of the gates ended")
 
 func followGates(ctx context.Context, kv jetstream.KeyValue, names subjects.Names, gates map[string]*sharedGate) error {
-	watch, err := kv.Watch(ctx, names.AllGateKeys(), jetstream.IgnoreDeletes())
+	keys := make([]string, 0, len(gates))
+	for backend := range gates {
+		keys = append(keys, names.GateKey(backend))
+	}
+	watch, err := kv.WatchFiltered(ctx, keys, jetstream.IgnoreDeletes())
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ type pool struct {
 	reconnects uint64
 	// missing holds pulling back while a durable is made anew.
 	missing time.Time
+	counted
 }
 
 func newPool(w *Worker, b prompts.Backend, cfg prompts.Config) *pool {
@@ -85,6 +86,7 @@ func (p *pool) run(stop, work context.Context) {
 	p.close()
 	p.giveBack(work)
 	close(p.closed)
+	p.ended.Store(true)
 }
 
 // Pulls are not sent more often than pullPause for fewer than an eighth of the places: in a busy pool a place gets free every
@@ -174,7 +176,7 @@ func (p *pool) free() int {
 	n := p.places - p.active - reserved
 	if g := p.w.engine.Load().Gate(p.backend); g != nil {
 		// A run that was taken and is not yet admitted counts as much as one that is.
-		n = min(n, g.Free()+g.Stats().AdmittedInUse-p.active-reserved)
+		n = min(n, g.Free()+max(g.Stats().AdmittedInUse-p.elsewhere(), 0)-p.active-reserved)
 	}
 	return n
 }
@@ -201,6 +203,7 @@ func (p *pool) take(work context.Context, m *nats.Msg) {
 	}
 	q.running++
 	p.active++
+	p.under.Add(1)
 	p.running.Add(1)
 	select {
 	case p.next <- job{q, d}:
@@ -229,7 +232,7 @@ func (p *pool) work(ctx context.Context, j job) {
 // do handles one delivery and frees its place, whatever happens.
 func (p *pool) do(ctx context.Context, j job) {
 	defer p.running.Done()
-	defer func() { p.done <- j.q }()
+	defer func() { p.under.Add(-1); p.done <- j.q }()
 	p.handle(ctx, j.d)
 }
 

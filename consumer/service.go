@@ -24,7 +24,8 @@ const serviceWait = 5 * time.Second
 type services struct {
 	w   *Worker
 	svc micro.Service
-	sub *nats.Subscription
+	// sub hears of cancels, reloads of reloads.
+	sub, reloads *nats.Subscription
 }
 
 func (w *Worker) serve() (*services, error) {
@@ -34,6 +35,9 @@ func (w *Worker) serve() (*services, error) {
 		return nil, fmt.Errorf("subscribe to %s: %w", w.names.AllControls(), err)
 	}
 	s.sub = sub
+	if s.reloads, err = s.hearReload(); err != nil {
+		return nil, errors.Join(fmt.Errorf("subscribe to %s: %w", w.names.Reload(), err), sub.Unsubscribe())
+	}
 	version := w.opts.Version
 	if version == "" {
 		version = "0.0.0"
@@ -76,6 +80,7 @@ func (w *Worker) stats(e *micro.Endpoint) any {
 func (s *services) stop() {
 	_ = s.svc.Stop()
 	_ = s.sub.Unsubscribe()
+	_ = s.reloads.Unsubscribe()
 }
 
 // control aborts a run that somebody cancelled: its outcome is stored already.

@@ -38,6 +38,8 @@ type Options struct {
 	AckWait time.Duration
 	// Metrics counts what the worker's events tell; nil for none.
 	Metrics *telemetry.Metrics
+	// Reload reads the definitions again and calls Worker.Reload, or says why not; nil for a worker that takes them from elsewhere.
+	Reload func() error
 	// Ready is called once, when the worker pulls.
 	Ready func()
 }
@@ -60,9 +62,11 @@ type Worker struct {
 	// lastStart is held by the run that has its last start.
 	lastStart chan struct{}
 	troubles  troubleLog
-	pools     map[string]*pool
+	pools     *pools
 	verdicts  telemetry.Verdicts
-	topology  Topology
+	topology  atomic.Pointer[Topology]
+	// reshaping holds word of a reload, for the goroutine of Run.
+	reshaping chan struct{}
 	draining  atomic.Bool
 	remaking  atomic.Bool
 	// stuckRuns have an answer and cannot store it.
@@ -84,14 +88,16 @@ func NewWorker(nc *nats.Conn, e *engine.Engine, o Options) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{id: o.ID, opts: o, nc: nc, js: js, names: names, inflight: newInflight(), lastStart: make(chan struct{}, 1), pools: map[string]*pool{},
-		topology: NewTopology(names, cfg, o.AckWait)}
+	w := &Worker{id: o.ID, opts: o, nc: nc, js: js, names: names, inflight: newInflight(), lastStart: make(chan struct{}, 1), reshaping: make(chan struct{}, 1)}
+	topology := NewTopology(names, cfg, o.AckWait)
+	w.topology.Store(&topology)
+	w.pools = &pools{w: w, now: map[string]*pool{}, shared: map[string]sharing{}}
 	if w.id == "" {
 		w.id = "w-" + subjects.NewID()[:8]
 	}
 	w.log = o.Log.With().Str("worker", w.id).Logger()
 	w.engine.Store(e)
-	w.leases = newLeases(nc, nc.NewInbox(), w.topology.ack)
+	w.leases = newLeases(nc, nc.NewInbox(), topology.ack)
 	return w, nil
 }
 
@@ -109,14 +115,18 @@ func (w *Worker) ID() string { return w.id }
 // Engine is the engine that runs started now use.
 func (w *Worker) Engine() *engine.Engine { return w.engine.Load() }
 
-// Reload replaces the definitions for runs that start from now on; runs under way keep theirs. Backends and queues
-// that are new or gone take effect at the next start.
+// Reload replaces the definitions for runs that start from now on; runs under way keep theirs. The engine must share the gates of
+// the one before it (engine.WithGates). Backends, queues and their bounds follow, soon.
 func (w *Worker) Reload(e *engine.Engine) {
 	if w.ledger != nil {
 		w.noteSink(e)
 		w.meter.configure(e.Snapshot())
 	}
 	w.engine.Store(e)
+	select {
+	case w.reshaping <- struct{}{}:
+	default: // it will find these definitions
+	}
 }
 
 // noteSink lets deliveries look for reviews from the moment at which there may be some.
@@ -151,16 +161,17 @@ func (w *Worker) Run(ctx context.Context) error {
 	stopLeases := make(chan struct{})
 	w.background.Go(func() { w.leases.run(stopLeases) })
 	w.background.Go(func() { w.watchReviews(ctx) })
-	w.shareGates(ctx)
-	pulling := w.start(ctx, work)
+	for _, p := range w.pools.now {
+		w.pools.start(ctx, work, p)
+	}
 	if w.opts.Ready != nil {
 		w.opts.Ready()
 	}
-	<-ctx.Done()
+	w.follow(ctx, work)
 	w.draining.Store(true)
 	w.inflight.drain()
 	services.stop()
-	pulling.Wait()
+	w.pools.pulling.Wait()
 	w.drain(putDown, stopBase)
 	stopBase()
 	close(stopLeases)
@@ -177,24 +188,12 @@ func (w *Worker) listen() (deaf func(), err error) {
 	}
 	deaf = func() {
 		_ = hearts.Unsubscribe()
-		for _, p := range w.pools {
-			if p.sub != nil {
-				_ = p.sub.Unsubscribe()
-			}
-		}
+		w.pools.deaf()
 	}
-	cfg := w.engine.Load().Snapshot().Config()
-	for _, b := range w.engine.Load().Snapshot().Backends() {
-		w.pools[b.Name] = newPool(w, b, cfg)
-	}
-	if p := newPipelinePool(w, cfg); p != nil {
-		w.pools[pipelinePool] = p
-	}
-	for _, p := range w.pools {
-		if err := p.listen(); err != nil {
-			deaf()
-			return nil, err
-		}
+	w.pools.now = w.wanted(w.engine.Load().Snapshot())
+	if err := w.pools.listen(); err != nil {
+		deaf()
+		return nil, err
 	}
 	return deaf, nil
 }
@@ -213,14 +212,15 @@ func (w *Worker) prepare(ctx context.Context) error {
 	if err := CheckServer(w.nc, w.engine.Load().Snapshot().Config().NATS); err != nil {
 		return err
 	}
-	changes, err := w.topology.Plan(ctx, w.js)
+	topology := w.topology.Load()
+	changes, err := topology.Plan(ctx, w.js)
 	if err != nil {
 		return err
 	}
 	if w.opts.CheckStreams && len(changes) > 0 {
 		return needed(changes)
 	}
-	if err := w.topology.Apply(ctx, changes); err != nil {
+	if err := topology.Apply(ctx, changes); err != nil {
 		return err
 	}
 	if w.ledger, err = NewLedger(ctx, w.js, w.names); err != nil {
@@ -243,13 +243,16 @@ func needed(changes []Change) error {
 	return errors.Join(errs...)
 }
 
-// start runs one pool a backend.
-func (w *Worker) start(ctx, work context.Context) *sync.WaitGroup {
-	var pulling sync.WaitGroup
-	for _, p := range w.pools {
-		pulling.Go(func() { p.run(ctx, work) })
+// follow reshapes the pools after every reload, until ctx is done.
+func (w *Worker) follow(ctx, work context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.reshaping:
+			w.pools.reshape(ctx, work)
+		}
 	}
-	return &pulling
 }
 
 // lastStores is how long, after the drain timeout, results and states may still be stored. Past it the store is taken to
@@ -263,9 +266,7 @@ func (w *Worker) drain(putDown context.CancelCauseFunc, giveUp context.CancelFun
 	defer first.Stop()
 	last := time.AfterFunc(timeout+lastStores, giveUp)
 	defer last.Stop()
-	for _, p := range w.pools {
-		p.running.Wait()
-	}
+	w.pools.wait()
 }
 
 // causeStore is why runs wait while results cannot be stored.
@@ -325,6 +326,9 @@ func (w *Worker) limits() Limits {
 	return Limits{MaxStarts: cfg.MaxStarts, CatalogGrace: cfg.CatalogGrace.Std(), QueueTTL: cfg.QueueTTL.Std()}
 }
 
+// remakeWithin bounds the making of streams and durables while the worker runs.
+const remakeWithin = 10 * time.Second
+
 // remake makes missing durables again, once at a time.
 func (w *Worker) remake() {
 	if w.opts.CheckStreams || w.remaking.Swap(true) {
@@ -332,11 +336,12 @@ func (w *Worker) remake() {
 	}
 	w.background.Go(func() {
 		defer w.remaking.Store(false)
-		ctx, cancel := context.WithTimeout(w.base, 10*time.Second)
+		ctx, cancel := context.WithTimeout(w.base, remakeWithin)
 		defer cancel()
-		changes, err := w.topology.Plan(ctx, w.js)
+		topology := w.topology.Load()
+		changes, err := topology.Plan(ctx, w.js)
 		if err == nil {
-			err = w.topology.Apply(ctx, changes)
+			err = topology.Apply(ctx, changes)
 		}
 		switch {
 		case err != nil:

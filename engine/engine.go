@@ -48,7 +48,7 @@ func WithTransientRetries(n int) Option { return func(e *Engine) { e.retries = &
 // the engine does what seed 003 says and no more.
 func WithTrouble() Option { return func(e *Engine) { e.trouble = true } }
 
-// WithGates shares the gates of another engine: a reload keeps what is admitted.
+// WithGates shares the gates of another engine: a reload keeps what is admitted, and gives the gates their new bounds.
 func WithGates(from *Engine) Option {
 	return func(e *Engine) {
 		maps.Copy(e.gates, from.gates)
@@ -77,8 +77,25 @@ func New(snapshot *prompts.Snapshot, options ...Option) (*Engine, error) {
 			return nil, err
 		}
 	}
+	if err := e.resize(); err != nil {
+		return nil, err
+	}
 	e.http = provider.NewClient(provider.ClientOptions{MaxIdlePerHost: max(connections, 64)})
 	return e, nil
+}
+
+// resize gives shared gates the bounds of these definitions, once nothing can be wrong with them any more, and forgets those of
+// backends that are gone.
+func (e *Engine) resize() error {
+	known := map[string]bool{}
+	for _, b := range append(e.snapshot.Backends(), e.snapshot.Endpoints()...) {
+		known[b.Name] = true
+		if err := e.gates[b.Name].Resize(capacity.Limits{Permits: b.Permits, Admitted: b.Admitted}); err != nil {
+			return fmt.Errorf("engine.New: backend %q: %w", b.Name, err)
+		}
+	}
+	maps.DeleteFunc(e.gates, func(name string, _ *capacity.Gate) bool { return !known[name] })
+	return nil
 }
 
 func (e *Engine) addBackend(b prompts.Backend) error {

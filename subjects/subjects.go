@@ -47,6 +47,7 @@ const (
 	kindGet     = "get"
 	kindCancel  = "cancel"
 	kindControl = "control"
+	kindReload  = "reload"
 	kindProbe   = "probe"
 	kindReviews = "reviews"
 	kindDecide  = "decide"
@@ -144,6 +145,9 @@ func (n Names) Control(queue, id string) string { return n.join(kindControl, kin
 
 // AllControls covers every cancel notice.
 func (n Names) AllControls() string { return n.join(kindControl, kindCancel, "*", "*") }
+
+// Reload is where all workers are asked to read their definitions again.
+func (n Names) Reload() string { return n.join(kindControl, kindReload) }
 
 // Probe is where a store that refused writes is tried again, inside the results stream: a queue cannot be called so,
 // since no queue's name holds an underscore.

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"emend/consumer"
-	"emend/engine"
 	"emend/prompts"
 )
 
@@ -131,18 +130,15 @@ func (a *app) follow(ctx context.Context, w *consumer.Worker, f natsFlags, dir s
 }
 
 func (a *app) swap(w *consumer.Worker, f natsFlags, dir string) {
+	reloading.Lock()
+	defer reloading.Unlock()
 	snap, err := prompts.LoadDir(dir, f.option())
 	if err == nil {
-		var eng *engine.Engine
-		if eng, err = engine.New(snap, engine.WithTrouble(), engine.WithGates(w.Engine())); err == nil {
-			old := w.Engine().Snapshot().Config()
-			w.Reload(eng)
-			fmt.Fprintf(a.out, "reloaded %d prompts\n", len(snap.Prompts()))
-			if now := snap.Config(); !slices.Equal(old.BackendNames(), now.BackendNames()) || !slices.Equal(old.QueueNames(), now.QueueNames()) {
-				fmt.Fprintln(a.out, a.colour(yellow, "backends and queues that were added or removed take effect at the next start"))
-			}
-			return
-		}
+		err = swap(w, snap)
+	}
+	if err == nil {
+		fmt.Fprintf(a.out, "reloaded %d prompts\n", len(snap.Prompts()))
+		return
 	}
 	fmt.Fprintf(a.err, "%s\n%v\n", a.colour(red, "not reloaded, the old definitions stay:"), err)
 }

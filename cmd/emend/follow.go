@@ -9,7 +9,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"emend/consumer"
-	"emend/engine"
 	"emend/prompts"
 	"emend/subjects"
 )
@@ -56,12 +55,12 @@ func (a *app) workOnCatalogs(ctx context.Context, f natsFlags, o serveOptions, r
 	warnOfKeys(ctx, snap, log)
 	following, enough := context.WithCancel(ctx)
 	defer enough()
-	return a.serveOn(ctx, o, snap, log, nc, func(w *consumer.Worker, eng *engine.Engine) func() {
+	return a.serveOn(ctx, o, snap, log, nc, func(w *consumer.Worker) func() {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			follow(following, catalogs, first.Number, log, func(c consumer.Catalog) {
-				reload(w, eng, log, func() (*prompts.Snapshot, error) { return f.load(c) })
+				_ = reload(w, log, func() (*prompts.Snapshot, error) { return f.load(c) })
 			})
 		}()
 		return func() { enough(); <-done }

@@ -24,6 +24,8 @@ import (
 )
 
 type serveOptions struct {
+	// again has a worker read its definitions again; nil for one that follows catalogs.
+	again                         func(*consumer.Worker) error
 	dir, config, store, level, id string
 	embedded, checkStreams, text  bool
 	// catalog takes the definitions from the space's catalogs in place of a folder.
@@ -94,10 +96,11 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 		return err
 	}
 	defer stop()
-	return a.serveOn(ctx, o, snap, log, nc, func(w *consumer.Worker, eng *engine.Engine) (stop func()) {
-		return onHangup(func() {
-			reload(w, eng, log, func() (*prompts.Snapshot, error) { return prompts.LoadDir(dir, f.option()) })
-		})
+	o.again = func(w *consumer.Worker) error {
+		return reload(w, log, func() (*prompts.Snapshot, error) { return prompts.LoadDir(dir, f.option()) })
+	}
+	return a.serveOn(ctx, o, snap, log, nc, func(w *consumer.Worker) (stop func()) {
+		return onHangup(func() { _ = o.again(w) })
 	}, func(w *consumer.Worker) {
 		if ready != nil {
 			ready(at, w)
@@ -107,7 +110,7 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 
 // serveOn runs a worker over a snapshot until ctx is done. follow starts what replaces its definitions.
 func (a *app) serveOn(ctx context.Context, o serveOptions, snap *prompts.Snapshot, log zerolog.Logger, nc *nats.Conn,
-	follow func(*consumer.Worker, *engine.Engine) (stop func()), ready func(*consumer.Worker)) error {
+	follow func(*consumer.Worker) (stop func()), ready func(*consumer.Worker)) error {
 	collectLess()
 	eng, err := engine.New(snap, engine.WithTrouble())
 	if err != nil {
@@ -121,7 +124,7 @@ func (a *app) serveOn(ctx context.Context, o serveOptions, snap *prompts.Snapsho
 	}
 	defer hidePage()
 	var w *consumer.Worker
-	w, err = consumer.NewWorker(nc, eng, consumer.Options{ID: o.id, Version: semver(), Log: log, CheckStreams: o.checkStreams, Metrics: o.watch.counts(), Ready: func() {
+	w, err = consumer.NewWorker(nc, eng, consumer.Options{Reload: o.reloader(&w), ID: o.id, Version: semver(), Log: log, CheckStreams: o.checkStreams, Metrics: o.watch.counts(), Ready: func() {
 		log.Info().Str("worker", w.ID()).Str("space", snap.Config().NATS.Space).Int("prompts", len(snap.Prompts())).Msg("serving")
 		o.watch.of(w)
 		ready(w)
@@ -129,8 +132,16 @@ func (a *app) serveOn(ctx context.Context, o serveOptions, snap *prompts.Snapsho
 	if err != nil {
 		return err
 	}
-	defer follow(w, eng)()
+	defer follow(w)()
 	return failed(w.Run(ctx))
+}
+
+// reloader is what a worker does when NATS asks for a reload; nil for one that follows catalogs. The worker is there by then.
+func (o serveOptions) reloader(w **consumer.Worker) func() error {
+	if o.again == nil {
+		return nil
+	}
+	return func() error { return o.again(*w) }
 }
 
 // onHangup calls do for every SIGHUP until it is stopped.
@@ -168,20 +179,6 @@ func (o serveOptions) log(cfg prompts.Log) prompts.Log {
 		cfg.Format = "text"
 	}
 	return cfg
-}
-
-// reload swaps the definitions; a bad set is refused and the old stays.
-func reload(w *consumer.Worker, first *engine.Engine, log zerolog.Logger, load func() (*prompts.Snapshot, error)) {
-	snap, err := load()
-	if err == nil {
-		var eng *engine.Engine
-		if eng, err = engine.New(snap, engine.WithTrouble(), engine.WithGates(first)); err == nil {
-			w.Reload(eng)
-			log.Info().Int("prompts", len(snap.Prompts())).Int("catalog", snap.Config().Catalog).Msg("definitions reloaded")
-			return
-		}
-	}
-	log.Error().Err(err).Msg("the new definitions are refused; the old stay")
 }
 
 // link connects, to the embedded server if asked for.
