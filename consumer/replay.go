@@ -40,7 +40,7 @@ func (w *Worker) Replay(ctx context.Context, k Key, r schemas.Replay) (*schemas.
 	if err := w.clears(ctx, l, n); err != nil {
 		return nil, err
 	}
-	out := &schemas.Replayed{Queue: k.Queue, ID: k.ID, Letter: l.seq, Backend: n.backend, Changed: n.changed}
+	out := &schemas.Replayed{Queue: k.Queue, ID: k.ID, Letter: l.seq, Backend: ofBackend(n.backend), Changed: n.changed}
 	if out.Seq, err = w.publishAgain(ctx, l, n); err != nil {
 		return nil, err
 	}
@@ -60,6 +60,9 @@ type rewrite struct {
 
 // rewritten applies the changes to a letter's request and plans it. The bytes stay as they are where nothing changes.
 func (w *Worker) rewritten(ctx context.Context, l *letter, r schemas.Replay) (*rewrite, error) {
+	if name := l.pipeline(w.names); name != "" {
+		return w.rewrittenPipeline(ctx, l, name, r)
+	}
 	req, err := schemas.DecodeRequest(l.body)
 	if err != nil {
 		return nil, fmt.Errorf("%w: its request is refused whatever is changed: %w", ErrReplay, err)
@@ -174,6 +177,9 @@ func (w *Worker) of(l *letter, r *schemas.Result) bool {
 	if b := l.backend(w.names); b != "" {
 		backends = []string{b}
 	}
+	if name := l.pipeline(w.names); name != "" {
+		backends = []string{pipelineOrigin(name)}
+	}
 	for _, b := range backends {
 		if r.Request.SHA256 == schemas.Fingerprint(b, l.body) {
 			return true
@@ -185,7 +191,7 @@ func (w *Worker) of(l *letter, r *schemas.Result) bool {
 // publishAgain stores the request with the headers that its requester gave; a reply goes where it was to go, if that is still
 // allowed.
 func (w *Worker) publishAgain(ctx context.Context, l *letter, n *rewrite) (uint64, error) {
-	m := &nats.Msg{Subject: w.names.Run(n.backend, l.key.Queue, l.key.ID), Data: n.body, Header: nats.Header{}}
+	m := &nats.Msg{Subject: requestSubject(w.names, n.backend, l.key), Data: n.body, Header: nats.Header{}}
 	for name, values := range l.header {
 		if !subjects.Steering(name) {
 			m.Header[name] = values

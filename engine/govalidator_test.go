@@ -123,6 +123,9 @@ func TestGoValidatorsSeeTheSameCandidate(t *testing.T) {
 	if err != nil || r.Status != schemas.StatusRejected || len(seen) != 1 || seen[0] != "12Say it." {
 		t.Errorf("%+v %v %q", r, err, seen)
 	}
+	if want := (schemas.StagePolicy{ProducerStructuralFailure: "fail_run", SemanticRejection: "reject_output", ValidatorFailure: "warn_continue"}); *r.Validation.Policy != want {
+		t.Errorf("%+v", r.Validation.Policy)
+	}
 }
 
 func TestGoValidatorsAreChecked(t *testing.T) {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -111,10 +112,20 @@ func verdict(p *run.Plan, s run.State) *schemas.Validation {
 	if v.Validators == nil {
 		v.Validators = []schemas.Validator{}
 	}
+	if len(p.Validators) > 0 {
+		v.Policy = policy(p)
+	}
 	if !v.Valid {
 		v.NextCorrection = nextCorrection(p, s)
 	}
 	return v
+}
+
+// policy is what decides about a run with validators; what becomes of an answer that stays invalid the contract says.
+func policy(p *run.Plan) *schemas.StagePolicy {
+	words := map[string]string{"fail": run.PolicyFailRun, "return": run.PolicyRejectOutput}
+	return &schemas.StagePolicy{ProducerStructuralFailure: words[p.Output.OnExhausted],
+		SemanticRejection: cmp.Or(p.Policy.SemanticRejection, run.PolicyFailRun), ValidatorFailure: cmp.Or(p.Policy.ValidatorFailure, run.PolicyWarnContinue)}
 }
 
 // rules says in one word what became of the rules: "" without any that could run or be skipped.

@@ -217,3 +217,23 @@ func TestPipelineTellsItsStages(t *testing.T) {
 		t.Errorf("its totals are its jobs' again: %+v", end.Totals)
 	}
 }
+
+// The dead letter of a pipeline run is replayed as any: under its id, and only what has no answer is run again.
+func TestDeadLetterOfAPipelineIsReplayed(t *testing.T) {
+	t.Parallel()
+	s := newPipelines(t, oneLane(1))
+	s.mock.answers["x line1."] = `["1"]`
+	doc := strings.Replace(lines(2, "x"), "x line2.", "x BAD-REQUEST", 1)
+	s.worker()
+	s.publishPipeline("one", document(doc))
+	s.ends("one", schemas.StatusFailed)
+	s.gone(s.names.Pipeline("digest", "default", "one"))
+	s.unreplayed(schemas.Replay{ID: "one", Profile: "slow"}, "it is a pipeline's")
+	s.mock.answers["x BAD-REQUEST"] = `["2"]`
+	s.replayed(schemas.Replay{ID: "one"}, "")
+	s.eventually("the run is settled anew", func() bool { return s.result("one").Status == schemas.StatusSucceeded })
+	if r := s.result("one"); string(r.Output) != `{"a":["1","2"]}` {
+		t.Errorf("%s", r.Output)
+	}
+	s.calls(3)
+}

@@ -73,6 +73,9 @@ func (a *appender) validation(v *Validation) {
 		a.other(`"changed":`, v.Changed)
 	}
 	a.list(`"validators":`, v.Validators, len(v.Validators), v.Validators == nil)
+	if v.Policy != nil {
+		a.other(`"policy":`, v.Policy)
+	}
 	a.close()
 }
 

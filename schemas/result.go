@@ -115,6 +115,8 @@ type Validation struct {
 	Changed []string `json:"changed,omitempty"`
 	// Validators are the votes on the final candidate, in configured order.
 	Validators []Validator `json:"validators"`
+	// Policy is the effective policy of a run with validators.
+	Policy *StagePolicy `json:"policy,omitempty"`
 }
 
 // Words of Validation.Rules.

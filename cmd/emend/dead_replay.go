@@ -52,7 +52,11 @@ func (a *app) replayOne(ctx context.Context, client *consumer.Client, queue stri
 	if a.json {
 		return a.printJSON(out)
 	}
-	fmt.Fprintf(a.out, "%s is queued again at backend %s%s; follow it with emend watch %s\n", a.colour(bold, out.ID), out.Backend, changes(out.Changed), out.ID)
+	at := "as a pipeline run"
+	if out.Backend != "" {
+		at = "at backend " + out.Backend
+	}
+	fmt.Fprintf(a.out, "%s is queued again %s%s; follow it with emend watch %s\n", a.colour(bold, out.ID), at, changes(out.Changed), out.ID)
 	return nil
 }
 
