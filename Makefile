@@ -11,7 +11,7 @@ STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
 NATS_CLI := build/tools/nats
 SERVERS := build/foreign/servers
 
-.PHONY: help build test race fuzz lint soak bench pipelines foreign page charts manifests docs man site prices demo check clean
+.PHONY: help build test race fuzz lint soak delivery bench pipelines foreign page charts manifests docs man site prices demo check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -51,6 +51,10 @@ pipelines: ## bench: a pipeline's jobs beside plain runs, four workers, and a co
 
 soak: build ## ten minutes of mixed load with faults and kills, then the ledger (SOAKFLAGS)
 	./build/emend torture --for 10m --workers 3 --rate 60 --kill-every 7s $(SOAKFLAGS)
+
+delivery: ## what a delivery costs: the ledger, a checkpoint, heartbeats, and a million queued runs
+	$(GO) test -run '^$$' -bench 'Find|Save|Heartbeats' -benchmem -benchtime $(BENCHTIME) ./consumer
+	$(GO) test -count=1 -v -run TestBacklogCostsAWorkerNoMemory ./integration -backlog 1000000
 
 foreign: build $(NATS_CLI) ## the official NATS clients against a worker, and the dialects against foreign mock servers
 	npm ci --prefix integration/foreign --no-audit --no-fund --loglevel=error

@@ -110,7 +110,7 @@ var promised = regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
 
 func TestDocsGuaranteesNameTestsThatAreThere(t *testing.T) {
 	var code strings.Builder
-	for _, pattern := range []string{"*_test.go", "../consumer/*_test.go", "../engine/*_test.go", "../engine/run/*_test.go", "../cmd/emend/*_test.go"} {
+	for _, pattern := range []string{"*_test.go", "../consumer/*_test.go", "../engine/*_test.go", "../engine/run/*_test.go", "../capacity/*_test.go", "../cmd/emend/*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
