@@ -23,10 +23,11 @@ var floors = map[string]float64{
 	"emend/engine/provider/scripted": 2.2,
 	"emend/engine/provider/dialects": 2.3, "emend/engine/provider/providertest": 2.4,
 	"emend/prompts": 3, "emend/engine": 4, "emend/engine/rehearse": 4.5, "emend/consumer": 5, "emend/internal/batch": 5.5, "emend/cmd/emend": 6, "emend/integration/bench/hook": 6.5, "emend/integration": 7,
+	"emend/examples/requester-go": 7, "emend/examples/worker-go": 7, "emend/examples/engine-go": 7,
 }
 
 // natsUsers may import NATS: the engine is a library that needs none.
-var natsUsers = []string{"emend/consumer", "emend/internal/devnats", "emend/cmd/emend", "emend/integration"}
+var natsUsers = []string{"emend/consumer", "emend/internal/devnats", "emend/cmd/emend", "emend/integration", "emend/examples"}
 
 const natsIO = "github.com/nats-io/"
 
