@@ -15,7 +15,7 @@ import (
 // floors is design section 2: imports point strictly down. Within a floor nobody imports a neighbour, so the parts of the
 // provider package, which do build on each other, have half floors.
 var floors = map[string]float64{
-	"emend/schemas": 0, "emend/subjects": 0, "emend/capacity": 0, "emend/internal/devnats": 0, "emend/internal/leak": 0, "emend/internal/prices": 0.5, "emend/internal/quota": 0,
+	"emend/schemas": 0, "emend/subjects": 0, "emend/capacity": 0, "emend/internal/devnats": 0, "emend/internal/leak": 0, "emend/internal/allocs": 0, "emend/internal/prices": 0.5, "emend/internal/quota": 0,
 	"emend/engine/contract": 1, "emend/engine/event": 1, "emend/internal/web": 1,
 	"emend/engine/run": 2, "emend/engine/pipeline": 2, "emend/engine/repair": 2, "emend/engine/corrupt": 2, "emend/engine/provider": 2, "emend/internal/telemetry": 2,
 	"emend/engine/provider/wireschema": 2.05, "emend/engine/provider/openai": 2.1, "emend/engine/provider/anthropic": 2.1,
