@@ -10,17 +10,21 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/nats-io/nats.go"
 
 	"emend/consumer"
 	"emend/internal/web"
 	"emend/schemas"
+	"emend/subjects"
 )
 
 // pageToken is the token of the pages of these tests.
@@ -111,7 +115,7 @@ func (b *browser) sees(expr string) {
 // value is what an expression has.
 func value[T any](b *browser, expr string) T {
 	b.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expr))
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expr, chromedp.EvalAwaitPromise))
 	b.must(err)
 	return v
 }
@@ -343,4 +347,72 @@ func TestPageIsUsedByKeyboardAndScreenReader(t *testing.T) {
 		}
 		b.sees(`document.querySelectorAll("h1").length === 1 && document.querySelectorAll("main").length === 1 && document.documentElement.lang === "en"`)
 	}
+}
+
+// TestPageShowsAPipelineAsATree: its stages by lane with their counts, while it runs and in its result.
+func TestPageShowsAPipelineAsATree(t *testing.T) {
+	s := newPipelines(t, nil)
+	for i := 1; i <= 4; i++ {
+		s.mock.answers[fmt.Sprintf("NAMES \\\"x line%d.", i)] = fmt.Sprintf(`["n%d"]`, i)
+		s.mock.answers[fmt.Sprintf("NOTES %d", i)] = fmt.Sprintf(`[%d]`, i)
+	}
+	s.mock.answers["TIDY"] = `"tidied"`
+	s.worker()
+	b := s.tab(web.Options{})
+	s.publishPipeline("tree", document(lines(3, "x")+lines(1, holdMark)))
+	receive(s, "a job is held", s.mock.arrived)
+	b.open("run/default/tree", "Run tree")
+	b.shows("Lane names")
+	b.shows("3 of 4")
+	b.shot("pipeline-running")
+	s.mock.release()
+	s.ends("tree", schemas.StatusSucceeded)
+	b.sees(`document.querySelector("main .pill").textContent === "succeeded"`)
+	b.sees(`[...document.querySelectorAll(".tree li li")].filter((l) => l.innerText.includes("4 of 4") && l.innerText.includes("advanced")).length === 2`)
+	b.shows("normalize")
+	b.shot("pipeline")
+	b.open("", "Overview")
+	b.shows("pipelines / default")
+}
+
+// TestPageOfTenThousandRunsIsQuick prints how long each view takes with ten thousand results stored, as the browser sees it.
+// Nothing is asserted of the times: docs/performance.md has them.
+func TestPageOfTenThousandRunsIsQuick(t *testing.T) {
+	s := start(t)
+	const runs = 10_000
+	for i := range runs {
+		m := &nats.Msg{Subject: s.names.Result("default", fmt.Sprint("stored", i)), Header: nats.Header{}}
+		m.Data = fmt.Appendf(nil, `{"id": "stored%d", "queue": "default", "status": "succeeded", "counts": {}, "source": {"prompt": "rate@1"}, "attempts": [], "timing_ms": {}, "request": {}}`, i)
+		m.Header.Set(subjects.HeaderStatus, []string{schemas.StatusSucceeded, schemas.StatusInvalid}[i%2])
+		m.Header.Set(subjects.HeaderPrompt, "rate@1")
+		m.Header.Set(subjects.HeaderBackend, "mock")
+		_, err := s.js.PublishMsgAsync(m)
+		s.must(err)
+	}
+	<-s.js.PublishAsyncComplete()
+	b := s.tab(web.Options{})
+	b.open("", "Overview") // the first look begins to follow the space
+	b.shows("mock / default")
+	b.open("runs", "Runs")
+	b.shows("stored9999")
+	for _, v := range []struct{ path, shows string }{{"", "mock / default"}, {"runs", "stored9999"}, {"runs?status=invalid&prompt=rate&id=77", "stored9977"}, {"run/default/stored500", "stored500"}, {"dead", "There is none."}, {"backends", "open"}, {"prompts", "Nothing was judged yet."}} {
+		took := value[float64](b, fmt.Sprintf(`new Promise((done) => {
+			const began = performance.now(), main = document.getElementById("main");
+			new MutationObserver((_, seen) => { if (main.innerText.includes(%s)) { seen.disconnect(); done(performance.now() - began); } }).observe(main, { childList: true, subtree: true, characterData: true });
+			location.hash = "#/away"; location.hash = %s;
+		})`, inScript(v.shows), inScript("#/"+v.path)))
+		t.Logf("view %-45q %.0f ms", v.path, took)
+	}
+	calm := func(what string, d time.Duration) {
+		var before, after syscall.Rusage
+		s.must(syscall.Getrusage(syscall.RUSAGE_SELF, &before))
+		<-time.After(d) // what is measured is what is spent in this time
+		s.must(syscall.Getrusage(syscall.RUSAGE_SELF, &after))
+		cpu := time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
+		t.Logf("%s: %.2f%% of a core by server, worker, mock and page together", what, 100*cpu.Seconds()/d.Seconds())
+	}
+	b.open("runs", "Runs")
+	calm("page open on the list", 10*time.Second)
+	b.do(chromedp.Navigate("about:blank"))
+	calm("page closed", 10*time.Second)
 }

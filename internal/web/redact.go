@@ -17,7 +17,7 @@ func (d *Detail) withoutContent() *Detail {
 // withoutContent copies what is known to be none: a field that is added to results is hidden until it is listed here.
 func withoutContent(r *schemas.Result) *schemas.Result {
 	out := &schemas.Result{ID: r.ID, Queue: r.Queue, Status: r.Status, Usage: r.Usage, ValidatorUsage: r.ValidatorUsage, Error: r.Error, Counts: r.Counts,
-		Source: r.Source, Attempts: r.Attempts, Stages: r.Stages, TimingMS: r.TimingMS, Request: r.Request, Warnings: r.Warnings}
+		Source: r.Source, Attempts: r.Attempts, Stages: r.Stages, TimingMS: r.TimingMS, Request: r.Request, Warnings: r.Warnings, Cost: r.Cost}
 	if v := r.Validation; v != nil {
 		out.Validation = &schemas.Validation{Mode: v.Mode, Valid: v.Valid, Class: v.Class, RepairAttempts: v.RepairAttempts, Complete: v.Complete,
 			Truncated: v.Truncated, Mended: v.Mended, Rules: v.Rules, Findings: []schemas.Finding{}, Validators: votesWithoutContent(v.Validators)}

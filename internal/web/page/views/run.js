@@ -63,11 +63,11 @@ function stateOf(progress, events) {
 
 function summary(r, events) {
   const first = events.find((e) => e.kind === "started") ?? {}, c = r?.counts ?? {}, s = r?.source ?? first;
-  return facts([["Prompt", s.prompt && s.prompt], ["Backend", s.backend && `${s.backend} ${s.model ?? ""}`], ["Worker", s.worker],
+  return facts([["Prompt", s.prompt], ["Pipeline", r?.pipeline?.pipeline ?? events.find((e) => e.pipeline)?.pipeline], ["Backend", s.backend && `${s.backend} ${s.model ?? ""}`], ["Worker", s.worker],
     ["Error", r?.error && h("span", { class: "bad" }, `${r.error.category}: ${r.error.message}`)],
     ["Calls", r && `${n(c.calls)} (${n(c.retries)} retries, ${n(c.repairs)} repairs, ${n(c.corrections)} corrections)`],
     ["Tokens", r?.usage && `${n(r.usage.input_tokens)} in, ${n(r.usage.output_tokens)} out`],
-    ["Cost", r?.cost && (r.cost.usd === undefined ? "unknown" : `$${r.cost.usd}`)],
+    ["Cost", r?.cost && (r.cost.usd === undefined ? "unknown" : `$${r.cost.usd}${r.cost.state === "partial" ? ", of which more is not known" : ""}`)],
     ["Time", r && `${ms(r.timing_ms.total)} (queued ${ms(r.timing_ms.queued)}, waiting ${ms(r.timing_ms.waiting)}, model ${ms(r.timing_ms.model)})`],
     ["Decided", r?.review && `${r.review.decision} by ${r.review.by}`]]);
 }
@@ -98,7 +98,7 @@ function item(e, began) {
 function words(e) {
   const who = e.validator ? `judge ${e.validator}: ` : "";
   switch (e.kind) {
-    case "started": return [`Started by ${e.worker ?? "a worker"} on ${e.backend ?? "its backend"}${e.delivery > 1 ? `, delivery ${e.delivery}` : ""}`, ""];
+    case "started": return [`Started by ${e.worker ?? "a worker"}${e.backend ? ` on ${e.backend}` : ""}${e.delivery > 1 ? `, delivery ${e.delivery}` : ""}`, ""];
     case "attempt_started": return [`${who}Call ${e.generation}.${e.attempt} (${e.generation_kind ?? "initial"})`, ""];
     case "attempt": return e.outcome === "completed" ? [`${who}Answered in ${ms(e.duration_ms)}${e.usage ? `, ${n(e.usage.input_tokens)} tokens in, ${n(e.usage.output_tokens)} out` : ""}`, "good"]
       : [`${who}${e.outcome}${e.status ? ` ${e.status}` : ""} after ${ms(e.duration_ms)}`, "bad"];
