@@ -139,14 +139,14 @@ func TestDrainedCoordinatorIsResumed(t *testing.T) {
 	s.eventually("the run is handed over", func() bool { return s.handedOver("one") })
 	s.mock.release()
 	r := s.ends("one", schemas.StatusSucceeded)
-	if r.Counts.Calls != 20 || r.Request.Delivery != 2 {
+	if r.Counts.Calls != 20 || r.Request.Delivery < 2 { // a pull of the one that drains may have taken it once more
 		t.Errorf("%+v %+v", r.Counts, r.Request)
 	}
 	s.calls(20)
 	first.stop()
 }
 
-// handedOver says that a second coordinator has begun.
+// handedOver says that another coordinator has begun.
 func (s *site) handedOver(id string) bool {
 	s.Helper()
 	m := s.last(s.names.EventsStream(), s.names.EventFilter("default", id))
@@ -155,7 +155,7 @@ func (s *site) handedOver(id string) bool {
 	}
 	var e schemas.Event
 	s.must(json.Unmarshal(m.Data, &e))
-	return e.Delivery == 2
+	return e.Delivery > 1 && e.Kind != schemas.EventWaiting
 }
 
 // A job that vanished from the queue is found out, though no word of it comes.
