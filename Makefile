@@ -7,11 +7,12 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 BENCHFLAGS ?=
+SCALE ?= workers,backlog,replicas,backends,inflight
 STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
 NATS_CLI := build/tools/nats
 SERVERS := build/foreign/servers
 
-.PHONY: help build test race fuzz lint soak delivery bench pipelines foreign page charts manifests docs man site prices demo check clean
+.PHONY: help build test race fuzz lint soak delivery bench scale pipelines foreign page charts manifests docs man site prices demo check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -48,6 +49,10 @@ bench: ## the machine, the benchmarks (BENCHTIME, 1s), then Emend beside a bare 
 
 pipelines: ## bench: a pipeline's jobs beside plain runs, four workers, and a coordinator's memory (BENCHFLAGS)
 	$(GO) run ./integration/bench/pipelines $(BENCHFLAGS)
+
+scale: ## workers, backlog, replicas, backends, runs in flight (SCALE names some), about 8 minutes
+	@mkdir -p build
+	$(GO) run ./integration/bench -scale $(SCALE) -o build/scale.json
 
 soak: build ## ten minutes of mixed load with faults and kills, then the ledger (SOAKFLAGS)
 	./build/emend torture --for 10m --workers 3 --rate 60 --kill-every 7s $(SOAKFLAGS)

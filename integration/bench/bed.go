@@ -31,7 +31,10 @@ type how struct{ flags, env []string }
 // released is as `make build` does it: what is measured is what users run.
 var released = how{flags: []string{"-trimpath", "-ldflags", "-s -w"}, env: []string{"CGO_ENABLED=0"}}
 
-func newBed(h how) (_ *bed, err error) {
+func newBed(h how) (*bed, error) { return newBedOn("server", h) }
+
+// newBedOn starts what mode names: one server, or a cluster.
+func newBedOn(mode string, h how) (_ *bed, err error) {
 	dir, err := os.MkdirTemp("", "emend-bench-")
 	if err != nil {
 		return nil, err
@@ -49,7 +52,7 @@ func newBed(h how) (_ *bed, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.server, b.nats, err = beginTelling(exec.Command(self, "-mode", "server"), "server"); err != nil {
+	if b.server, b.nats, err = beginTelling(exec.Command(self, "-mode", mode), "server"); err != nil {
 		return nil, err
 	}
 	script := filepath.Join(dir, "model.yaml")
@@ -112,8 +115,8 @@ func (b *bed) close() {
 	_ = os.RemoveAll(b.dir)
 }
 
-// server is a nats-server with all defaults.
-func server() error {
+// serveOne is a nats-server with all defaults.
+func serveOne() error {
 	stop := stopped()
 	s, err := devnats.Start(devnats.Options{})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -19,7 +20,8 @@ var (
 	alone   = flag.Int("alone", 300, "requests that each gets one at a time")
 	out     = flag.String("o", "build/bench.json", "where the figures go")
 	profile = flag.String("profile", "", "a `FOLDER` for CPU and heap profiles; the figures are then not to be trusted")
-	mode    = flag.String("mode", "", "internal: server or bare")
+	scaled  = flag.String("scale", "", "in place of the pairs: `CASES` of "+strings.Join(cases, ","))
+	mode    = flag.String("mode", "", "internal: server, cluster or bare")
 	addr    = flag.String("nats", "", "internal: server of the bare loop")
 	model   = flag.String("model", "", "internal: model of the bare loop")
 )
@@ -32,11 +34,13 @@ func main() {
 	var err error
 	switch *mode {
 	case "server":
-		err = server()
+		err = serveOne()
+	case "cluster":
+		err = serveCluster()
 	case "bare":
 		err = bare(*addr, *model)
 	default:
-		err = bench()
+		err = measureAll()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -49,6 +53,13 @@ func stopped() <-chan os.Signal {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 	return c
+}
+
+func measureAll() error {
+	if *scaled != "" {
+		return scale(*scaled, *out)
+	}
+	return bench()
 }
 
 func bench() error {

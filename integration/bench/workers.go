@@ -57,13 +57,22 @@ func emendWorker(dir string) *worker {
 }
 
 func definitions(dir, space, model string) error {
-	files := map[string]string{
-		"emend.yaml": fmt.Sprintf("nats: {space: %s}\nbackends:\n  model: {dialect: openai, url: %q, permits: %d, admitted: %d}\nqueues:\n  default: {in_flight: %d}\n"+
-			"profiles:\n  p: {backend: model, model: m}\n", space, model, concurrency, concurrency, concurrency),
+	files := definitionFiles()
+	files["emend.yaml"] = fmt.Sprintf("nats: {space: %s}\nbackends:\n  model: {dialect: openai, url: %q, permits: %d, admitted: %d}\nqueues:\n  default: {in_flight: %d}\n"+
+		"profiles:\n  p: {backend: model, model: m}\n", space, model, concurrency, concurrency, concurrency)
+	return writeFiles(dir, files)
+}
+
+// definitionFiles are a prompt and its schema.
+func definitionFiles() map[string]string {
+	return map[string]string{
 		"prompts/extract@1.yaml": "profile: p\ninputs: {document: {max: 64KiB}}\nmessages:\n  - system: You extract invoice data. Answer with JSON only.\n" +
 			"  - user: \"{{ .document }}\"\noutput: {mode: json_schema, schema: invoice.schema.json, repair_attempts: 1}\n",
 		"prompts/invoice.schema.json": `{"type":"object","properties":{"number":{"type":"string","minLength":1},"total":{"type":"number","minimum":0},"pad":{"type":"string"}},"required":["number","total"],"additionalProperties":false}`,
 	}
+}
+
+func writeFiles(dir string, files map[string]string) error {
 	for name, text := range files {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
