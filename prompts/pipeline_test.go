@@ -285,3 +285,55 @@ func TestChunkPromptHasTheDocumentsContract(t *testing.T) {
 		}
 	}
 }
+
+// A catalog holds the pipelines with what they are made of.
+func TestPackHoldsPipelines(t *testing.T) {
+	files := fstest.MapFS{}
+	for name, text := range digestFiles {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	files["pipelines/digest@1.yaml"] = &fstest.MapFile{Data: []byte("chunk: {by: records}\nlanes: {a: {extract: {prompt: dates}}}\noutput: {schema: whole.json}\n")}
+	files["prompts/whole.json"] = &fstest.MapFile{Data: []byte(`{"type": "object"}`)}
+	first, packed, err := Pack(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Unpack(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := LoadFS(back, WithCatalog(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := first.PipelinePlan("digest")
+	after, ok := s.PipelinePlan("digest@1")
+	if !ok || before.Digest != after.Digest || after.Output == nil {
+		t.Errorf("%+v", after)
+	}
+	r, err := s.PlanPipeline("digest", schemas.PipelineRequest{Inputs: map[string]json.RawMessage{"document": json.RawMessage(`[1]`)}}, Origin{ID: "x", Queue: "default"})
+	if err != nil || r.Shell.Catalog != 3 {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// A program defines pipelines without files.
+func TestPipelinesOfAProgram(t *testing.T) {
+	d := Definitions{
+		Config: Config{Backends: map[string]Backend{"m": {Dialect: "openai", URL: "http://localhost"}}, Profiles: map[string]Profile{"fast": {Backend: "m", Model: "small"}}},
+		Prompts: []Prompt{{ID: "read", Version: 1, Profile: "fast", Inputs: map[string]Input{"chunk": {}}, Messages: []Template{{Role: schemas.RoleUser, Text: "{{ .chunk }}"}},
+			Output: Output{Mode: schemas.ModeJSON}}},
+		Pipelines: []Pipeline{{Name: "p", Version: 1, Chunk: ChunkSpec{By: pipeline.ByHeadings}, Lanes: []LaneSpec{{Name: "a", Extract: &ExtractSpec{Producer{Prompt: "read"}}}}}},
+	}
+	s, err := NewSnapshot(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.PlanPipeline("p", pipelineRequest("# A\n"), Origin{Library: true}); err != nil || r.Plan.Window != 128 || r.Run.Chunks() != 1 {
+		t.Errorf("%+v %v", r, err)
+	}
+	d.Pipelines = append(d.Pipelines, d.Pipelines[0])
+	if _, err := NewSnapshot(d); err == nil || !strings.Contains(err.Error(), "pipeline p@1 is defined twice") {
+		t.Errorf("%v", err)
+	}
+}
