@@ -35,6 +35,14 @@ type coordination struct {
 	end *pipeline.Result
 }
 
+// ref is the pipeline as name@version; "" for a run of a model, and for a request that was never planned.
+func (c *coordination) ref() string {
+	if c == nil || c.run == nil {
+		return ""
+	}
+	return c.run.Plan.Ref()
+}
+
 // errConflict says that a job's id is taken by other content.
 var errConflict = errors.New("the id of a job is taken by other content")
 

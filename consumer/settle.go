@@ -181,7 +181,7 @@ func (h *handler) finish(r schemas.Result, body []byte, s run.State) {
 	totals := engine.Totals(run.Result{State: s})
 	totals.TimingMS = r.TimingMS
 	e := schemas.Event{Kind: schemas.EventFinished, Outcome: r.Status, Totals: &totals, Prompt: r.Source.Prompt, Profile: r.Source.Profile,
-		Backend: h.backend, Model: r.Source.Model}
+		Backend: h.backend, Model: r.Source.Model, Pipeline: h.pipe.ref()}
 	if r.Error != nil {
 		e.Category = r.Error.Category
 	}

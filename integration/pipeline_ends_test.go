@@ -213,7 +213,7 @@ func TestPipelineTellsItsStages(t *testing.T) {
 		}
 	}
 	end := s.event("one", schemas.EventFinished)
-	if end.Outcome != schemas.StatusSucceeded || end.Totals.Counts.Calls != 0 {
+	if end.Outcome != schemas.StatusSucceeded || end.Pipeline != "digest@1" || end.Totals.Counts.Calls != 0 {
 		t.Errorf("its totals are its jobs' again: %+v", end.Totals)
 	}
 }

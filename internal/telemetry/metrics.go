@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -112,7 +113,7 @@ func (m *Metrics) attempt(e schemas.Event) {
 }
 
 func (m *Metrics) finished(e schemas.Event) {
-	m.runs.WithLabelValues(e.Backend, e.Queue, named(e.Prompt), e.Outcome, e.Category).Inc()
+	m.runs.WithLabelValues(e.Backend, e.Queue, named(cmp.Or(e.Prompt, e.Pipeline)), e.Outcome, e.Category).Inc()
 	if e.Totals != nil {
 		m.runSeconds.WithLabelValues(e.Backend, e.Outcome).Observe((time.Duration(e.Totals.TimingMS.Total) * time.Millisecond).Seconds())
 	}
