@@ -100,6 +100,9 @@ const (
 func (p *pool) ask(now time.Time) (again <-chan time.Time) {
 	free := p.free()
 	if free <= 0 {
+		if p.shut(now) {
+			p.pulls.look(now)
+		}
 		return nil
 	}
 	if wait := p.asked.Add(pullPause).Sub(now); wait > 0 && free < p.places/pullShare {
@@ -165,6 +168,12 @@ func (p *pool) changed() <-chan struct{} {
 		return g.Changed()
 	}
 	return nil
+}
+
+// shut says that the gate is closed, and nothing else keeps the pool from pulling.
+func (p *pool) shut(now time.Time) bool {
+	g := p.w.engine.Load().Gate(p.backend)
+	return g != nil && g.State().Phase == gateClosed && !now.Before(p.missing)
 }
 
 // free is the number of places that may be asked for: no more than the gate would admit, none while it is closed.

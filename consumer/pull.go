@@ -34,6 +34,8 @@ type queue struct {
 	weight        int
 	// wanted is the number of places reserved by open pulls, running the runs of this queue under way.
 	wanted, running int
+	// look is when to listen again while the gate is shut.
+	look time.Time
 	// idle says that a pull ended without its full number: nothing more was there.
 	idle bool
 }
@@ -62,6 +64,8 @@ const (
 	// fullExpiry is how long the server holds a pull that does not wait at a queue whose in_flight is used up: it answers one
 	// at an empty queue at once, but keeps one at a full queue for as long as it may, and with it the places.
 	fullExpiry = 250 * time.Millisecond
+	// lookAgain is the pause between two looks at a queue whose gate is shut.
+	lookAgain = 10 * time.Second
 	// pullRest is the pause after a refusal.
 	pullRest = time.Second
 )
@@ -109,6 +113,20 @@ func (p *pulls) ask(free int, now time.Time) (sent bool) {
 		}
 	}
 	return sent
+}
+
+// look listens now and then at queues whose gate is shut: a run that was handed back comes again when its deadline is over, and is
+// settled. Few do: what comes in vain waits for as long as it is handed back, also when the gate opens before.
+func (p *pulls) look(now time.Time) {
+	for _, q := range p.queues {
+		if q.wanted > 0 || now.Before(q.look) {
+			continue
+		}
+		if p.send(q, pull{left: 1, listens: true}, true, now) != nil {
+			return
+		}
+		q.look = now.Add(lookAgain)
+	}
 }
 
 // share gives the free places to the busy queues, each next one to that with the least in use for its weight, so that

@@ -284,3 +284,22 @@ func consistent(t *rapid.T, p *pulls) {
 		}
 	}
 }
+
+// TestALookIsOnePullNowAndThen: at each queue, and none while one is open.
+func TestALookIsOnePullNowAndThen(t *testing.T) {
+	p := newPlace(t)
+	ps := &pulls{nc: p.nc, inbox: p.nc.NewInbox(), prefix: "looks.", open: map[string]*pull{}, queues: []*queue{busy("a", 1), busy("b", 1)}}
+	at := time.Now()
+	for _, step := range []struct {
+		after time.Duration
+		end   bool
+		open  int
+	}{{0, false, 2}, {lookAgain, false, 2}, {lookAgain, true, 2}, {lookAgain + 1, true, 0}, {2*lookAgain + 1, false, 2}} {
+		if step.end {
+			ps.reap(at, true)
+		}
+		if ps.look(at.Add(step.after)); len(ps.open) != step.open || ps.reserved() != 0 {
+			t.Errorf("after %v: %d pulls are open, %d places held", step.after, len(ps.open), ps.reserved())
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"emend/capacity"
+	"emend/schemas"
 )
 
 // ordeal is a trouble of a backend: what it answers, for how long, and what is expected meanwhile.
@@ -195,5 +196,28 @@ func (r *rig) elsewhereGoesOn(id string) {
 	awaits(r.T, "the other backend goes on", 10*time.Millisecond, 2*time.Second, func() bool {
 		res, _, err := ledger.Result(r.Context(), Key{Queue: "default", ID: id})
 		return err == nil && res != nil
+	})
+}
+
+// TestADeadlineIsKeptWhileTheGateIsClosed: a backend says that it is back in an hour. A run that met it has five minutes: it is
+// settled when they are over, and not when the gate opens; nothing is called meanwhile.
+func TestADeadlineIsKeptWhileTheGateIsClosed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r, c := newCalled(t, func(r *http.Request, _ string, _ int) (*http.Response, error) {
+			return ordeals[1].answer(r)
+		})
+		w := r.work(Options{})
+		began := time.Now()
+		r.put("default", "bounded", strings.Replace(jsonRequest, "{", `{"timeout_s": 300, `, 1), nil)
+		awaits(t, "the deadline", time.Second, 30*time.Minute, func() bool { return r.kept(r.names.ResultsStream()) == 1 })
+		res, _, err := r.ledger().Result(r.Context(), Key{"default", "bounded"})
+		r.must(err)
+		if took := time.Since(began); res.Status != schemas.StatusExpired || took < 5*time.Minute || took > 5*time.Minute+2*lookAgain {
+			t.Errorf("%s after %v", res.Status, took)
+		}
+		if n := len(c.times("mock.invalid")); n != 1 {
+			t.Errorf("%d calls", n)
+		}
+		r.stop(w)
 	})
 }
