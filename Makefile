@@ -12,7 +12,7 @@ STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
 NATS_CLI := build/tools/nats
 SERVERS := build/foreign/servers
 
-.PHONY: help build test race fuzz lint soak delivery bench scale pipelines foreign page charts manifests docs man site prices demo check clean
+.PHONY: help build test race fuzz lint soak delivery bench scale pipelines foreign collector page charts manifests docs man site prices demo check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -91,6 +91,9 @@ man: build ## manual pages to build/man
 
 $(NATS_CLI): tools/natscli/go.mod tools/natscli/go.sum
 	$(GO) build -modfile=tools/natscli/go.mod -o $@ github.com/nats-io/natscli/nats
+
+collector: ## traces against a real OpenTelemetry collector's receiver; a module of its own
+	cd integration/collector && $(GO) vet ./... && $(GO) test -count=1 -timeout 5m ./...
 
 prices: ## internal/prices/prices.json of today, from npm @pydantic/genai-prices; needs Node and npm
 	cd tools/prices && npm install --save-exact --ignore-scripts --no-audit --no-fund --loglevel=error @pydantic/genai-prices@latest

@@ -54,6 +54,8 @@ func (w *Worker) handle(ctx context.Context, d *delivery) {
 	h.backend, h.key = backend, Key{Queue: queue, ID: id}
 	h.fingerprint = schemas.Fingerprint(backend, d.msg.Data)
 	h.events = &publisher{nc: w.nc, names: w.names, worker: w.id, metrics: w.opts.Metrics, key: h.key, delivery: d.count, verdicts: &w.verdicts}
+	h.events.trace = h.traced()
+	defer h.events.trace.End()
 	if err != nil {
 		h.unaddressable(ctx, err)
 		return
@@ -261,7 +263,7 @@ func (h *handler) execute(work context.Context, s run.State, replace uint64) {
 	}
 	s.Counts.Executions++
 	h.answersBefore = h.answers()
-	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Patience: patience, Meter: h.w.meter.engines(),
+	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Patience: patience, Meter: h.w.meter.engines(), Propagate: h.events.trace.Propagator(),
 		Allow: func() error { return cmp.Or(h.allowed(), call()) }, Save: func(s run.State) error { return h.save(h.w.base, s) }})
 	switch {
 	case errors.Is(err, ErrOvertaken) || errors.Is(err, errLeaseLost):
@@ -461,5 +463,8 @@ func (h *handler) ackNow() {
 
 func (h *handler) log() *zerolog.Logger {
 	l := h.w.log.With().Str("run", h.key.ID).Str("queue", h.key.Queue).Str("backend", h.backend).Uint64("delivery", h.d.count).Logger()
+	if id := h.traceID(); id != "" {
+		l = l.With().Str("trace", id).Logger()
+	}
 	return &l
 }

@@ -27,6 +27,8 @@ type publisher struct {
 	verdicts *telemetry.Verdicts
 	// metrics counts every event that is sent; nil for none.
 	metrics *telemetry.Metrics
+	// trace makes spans of every event that is sent; nil for none.
+	trace *telemetry.RunTrace
 }
 
 // Observe publishes an engine event. The engine's finished is kept back: the run is finished when it is settled.
@@ -49,6 +51,7 @@ func (p *publisher) send(e schemas.Event) {
 	if p.metrics != nil {
 		p.metrics.Count(e)
 	}
+	p.trace.Count(&e)
 	buf := scratch.Get().(*[]byte)
 	defer putBack(buf)
 	b, err := e.AppendJSON((*buf)[:0])

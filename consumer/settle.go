@@ -177,6 +177,7 @@ func billed(checkpoints []run.State, r *schemas.Result) *run.State {
 
 // finish: the reply of what is stored, the finished event, the ack.
 func (h *handler) finish(r schemas.Result, body []byte, s run.State) {
+	h.events.trace.Stored()
 	h.reply(r, body)
 	totals := engine.Totals(run.Result{State: s})
 	totals.TimingMS = r.TimingMS

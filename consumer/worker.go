@@ -38,6 +38,8 @@ type Options struct {
 	AckWait time.Duration
 	// Metrics counts what the worker's events tell; nil for none.
 	Metrics *telemetry.Metrics
+	// Traces makes spans of what happens; nil for none.
+	Traces *telemetry.Traces
 	// Reload reads the definitions again and calls Worker.Reload, or says why not; nil for a worker that takes them from elsewhere.
 	Reload func() error
 	// Ready is called once, when the worker pulls.

@@ -35,6 +35,8 @@ type effects struct {
 	// meter, if any, is asked before each call; queue is whose run it is.
 	meter Meter
 	queue string
+	// propagate, if any, tells the trace context of a call.
+	propagate func() string
 	// allow is asked before every call; denied keeps its error.
 	allow  func() error
 	denied error
@@ -75,13 +77,21 @@ func (x *effects) Call(ctx context.Context, s run.State, c run.Call) run.Event {
 	}
 	x.obs.send(ctx, event.AttemptStarted{Position: pos, CapacityWait: times.Wait})
 	began := time.Now()
-	resp, err := x.client.Generate(ctx, req)
+	resp, err := x.client.Generate(x.traced(ctx), req)
 	times.Duration = time.Since(began)
 	release()
 	e := x.ended(ctx, resp, err, times)
 	end(x.spent(resp, e))
 	x.observe(ctx, pos, e, times)
 	return e
+}
+
+// traced carries the trace context of the call that begins.
+func (x *effects) traced(ctx context.Context) context.Context {
+	if x.propagate == nil {
+		return ctx
+	}
+	return provider.WithTraceparent(ctx, x.propagate())
 }
 
 func (x *effects) refused(ctx context.Context, err error, times run.CallTimes) run.Event {

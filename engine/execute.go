@@ -28,6 +28,8 @@ type Execution struct {
 	Allow func() error
 	// Meter is asked before every call, by judges too; nil for none.
 	Meter Meter
+	// Propagate tells the traceparent that a call is made with, once its AttemptStarted was observed; nil sends none.
+	Propagate func() string
 	// Prepared says that preparation was a step of its own, apart in time.
 	Prepared bool
 }
@@ -72,7 +74,7 @@ func (e *Engine) admitted(ctx context.Context, x Execution, obs observer) (run.R
 	}
 	defer slot.Release()
 	fx := &effects{client: e.client(x.Plan), injected: e.injected != nil, plan: x.Plan, permit: slot.Permit, obs: obs,
-		patience: x.Patience, allow: x.Allow, meter: x.Meter, queue: x.Plan.Queue, judges: judges{client: e.client, gate: e.Gate}}
+		patience: x.Patience, allow: x.Allow, meter: x.Meter, queue: x.Plan.Queue, propagate: x.Propagate, judges: judges{client: e.client, gate: e.Gate}}
 	res, err := run.Drive(ctx, x.Plan, x.Plan.Revive(x.State), fx, x.Save)
 	if err == nil {
 		err = fx.denied

@@ -56,7 +56,7 @@ func (x *effects) Validate(ctx context.Context, s run.State, a run.Validate) run
 
 // ask makes one try and notes its outcome and what it cost.
 func (x *effects) ask(ctx context.Context, stage int, p *run.Plan, out *run.Validated) *run.Cancelled {
-	judge := &effects{client: x.judges.client(p), injected: x.injected, plan: p, permit: x.permit, allow: x.allow, patience: x.patience, meter: x.meter, queue: x.queue,
+	judge := &effects{client: x.judges.client(p), injected: x.injected, plan: p, permit: x.permit, allow: x.allow, patience: x.patience, meter: x.meter, queue: x.queue, propagate: x.propagate,
 		obs: observer{to: x.obs.to, position: position(p)}}
 	judge.obs.position.RunID, judge.obs.position.Validator, judge.obs.position.StageAttempt = x.plan.ID, p.Prompt, stage
 	gate := x.judges.gate(p.Backend)

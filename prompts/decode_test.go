@@ -349,7 +349,7 @@ func TestDefaults(t *testing.T) {
 			MaxBody:     16 << 20,
 		}},
 		QueueTTL: Duration(day), TransientRetries: &retries, DrainTimeout: 30 * oneSecond, CatalogGrace: 60 * oneSecond, MaxStarts: 3, AckWait: 30 * oneSecond,
-		Log: Log{Level: "info", Format: "auto"},
+		Log: Log{Level: "info", Format: "auto"}, Traces: Traces{Ratio: 1},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)

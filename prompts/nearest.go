@@ -8,7 +8,7 @@ import (
 )
 
 // maxListed bounds what nearest lists.
-const maxListed = 16
+const maxListed = 20
 
 // nearest proposes what an unknown name was meant to be, else lists the allowed names if they are few.
 func nearest(name string, known []string) string {

@@ -72,6 +72,12 @@ var logObject = &object{name: "log", doc: "What a worker logs.", fields: []field
 	{name: "format", kind: text{oneOf: []string{"auto", "text", "json"}}, doc: "auto is text on a terminal, JSON elsewhere", def: "auto"},
 }}
 
+var tracesObject = &object{name: "traces", doc: "Where a worker sends the traces of its runs.", fields: []field{
+	{name: "endpoint", kind: text{}, doc: "the URL of an OTLP/HTTP receiver, such as http://collector:4318; absent sends none, unless OTEL_EXPORTER_OTLP_ENDPOINT names one"},
+	{name: "ratio", kind: number{0, 1}, doc: "how many of the runs that come without a trace begin one; a requester's own decision is kept", def: "1"},
+	{name: "propagate", kind: boolean{}, doc: "whether providers are sent the trace context (traceparent)"},
+}}
+
 var backendObject = &object{name: "backend", doc: "One model endpoint. Its key in backends is its name in subjects.", also: checkBackend,
 	fields: []field{
 		{name: "dialect", kind: text{oneOf: dialects.Names()}, doc: "the wire that the endpoint speaks", required: true},
@@ -140,4 +146,5 @@ var configObject = &object{name: "emend.yaml", doc: "The configuration of worker
 		{name: "audit", kind: text{oneOf: []string{AuditFields, AuditFull}},
 			doc: "what events show of a finding: place and expectation, or the offending value too", def: AuditFields},
 		{name: "log", kind: logObject, doc: "what a worker logs"},
+		{name: "traces", kind: tracesObject, doc: "where traces go"},
 	}}

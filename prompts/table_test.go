@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the published schemas anew")
 
 // bindings are the Go types of all objects.
 var bindings = map[*object]reflect.Type{
-	configObject: reflect.TypeFor[Config](), natsObject: reflect.TypeFor[NATS](), keepObject: reflect.TypeFor[Keep](), logObject: reflect.TypeFor[Log](),
+	configObject: reflect.TypeFor[Config](), natsObject: reflect.TypeFor[NATS](), keepObject: reflect.TypeFor[Keep](), logObject: reflect.TypeFor[Log](), tracesObject: reflect.TypeFor[Traces](),
 	backendObject: reflect.TypeFor[Backend](), queueObject: reflect.TypeFor[Queue](), profileObject: reflect.TypeFor[Profile](),
 	secretObject: reflect.TypeFor[Secret](), tlsObject: reflect.TypeFor[TLS](), promptObject: reflect.TypeFor[Prompt](), inputObject: reflect.TypeFor[Input](),
 	outputObject: reflect.TypeFor[Output](), testObject: reflect.TypeFor[Test](), expectObject: reflect.TypeFor[Expect](),

@@ -62,6 +62,8 @@ type Config struct {
 	// Audit is fields or full: whether events may show what a candidate holds.
 	Audit string `yaml:"audit"`
 	Log   Log    `yaml:"log"`
+	// Traces are sent over OTLP.
+	Traces Traces `yaml:"traces"`
 	// Prices is a file with a price table.
 	Prices string        `yaml:"prices"`
 	prices *prices.Table `yaml:"-"`
@@ -137,6 +139,16 @@ type Log struct {
 	Level string `yaml:"level"`
 	// Format is auto (text on a terminal, JSON elsewhere), text or json.
 	Format string `yaml:"format"`
+}
+
+// Traces says where a worker sends the traces of its runs.
+type Traces struct {
+	// Endpoint is the URL of an OTLP/HTTP receiver; "" leaves it to OpenTelemetry's environment variables.
+	Endpoint string `yaml:"endpoint"`
+	// Ratio of runs that begin a trace when they come without one.
+	Ratio float64 `yaml:"ratio"`
+	// Propagate sends the trace context on to providers.
+	Propagate bool `yaml:"propagate"`
 }
 
 // Backend is one model endpoint under a name of the operator's choice.

@@ -117,6 +117,11 @@ func (a *app) serveOn(ctx context.Context, o serveOptions, snap *prompts.Snapsho
 		return err
 	}
 	defer eng.Close()
+	traces, sent, err := tracing(ctx, snap, log)
+	if err != nil {
+		return err
+	}
+	defer sent()
 	o.watch.providers(snap)
 	hidePage, err := o.watch.showing(nc, snap.Config().NATS, &o.page)
 	if err != nil {
@@ -124,7 +129,7 @@ func (a *app) serveOn(ctx context.Context, o serveOptions, snap *prompts.Snapsho
 	}
 	defer hidePage()
 	var w *consumer.Worker
-	w, err = consumer.NewWorker(nc, eng, consumer.Options{Reload: o.reloader(&w), ID: o.id, Version: semver(), Log: log, CheckStreams: o.checkStreams, Metrics: o.watch.counts(), Ready: func() {
+	w, err = consumer.NewWorker(nc, eng, consumer.Options{Traces: traces, Reload: o.reloader(&w), ID: o.id, Version: semver(), Log: log, CheckStreams: o.checkStreams, Metrics: o.watch.counts(), Ready: func() {
 		log.Info().Str("worker", w.ID()).Str("space", snap.Config().NATS.Space).Int("prompts", len(snap.Prompts())).Msg("serving")
 		o.watch.of(w)
 		ready(w)

@@ -13,6 +13,14 @@ import (
 	"time"
 )
 
+// traceparent is the key of a context's trace context.
+type traceparent struct{}
+
+// WithTraceparent has calls under the context carry a W3C traceparent header.
+func WithTraceparent(ctx context.Context, parent string) context.Context {
+	return context.WithValue(ctx, traceparent{}, parent)
+}
+
 // DefaultMaxBody bounds a reply when the endpoint names no bound.
 const DefaultMaxBody = 16 << 20
 
@@ -184,6 +192,9 @@ func target(base, path string) (*url.URL, error) {
 
 func (k *call) headers(wire *Wire, u *url.URL) http.Header {
 	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"emend"}}
+	if parent, ok := k.caller.Value(traceparent{}).(string); ok {
+		h["Traceparent"] = []string{parent}
+	}
 	for _, more := range []http.Header{wire.Header, k.ep.Header} {
 		for name, values := range more {
 			h[http.CanonicalHeaderKey(name)] = values
