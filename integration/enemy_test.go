@@ -241,7 +241,7 @@ func storm(t *testing.T, seed uint64, n int) {
 // live worker. Each that the stream takes comes to one end, nothing is written where it may not be, and the worker goes on.
 func TestHostileRequestsAtVolume(t *testing.T) {
 	t.Parallel()
-	storm(t, 1, 4000)
+	storm(t, 1, 2400)
 }
 
 // FuzzHostileRequests is the same with other seeds, a few messages each.

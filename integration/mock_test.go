@@ -45,7 +45,7 @@ rules:
       - {text: '{"score": "HOLD"}', usage: {input: 10, output: 5}}
       - {json: {score: 1}, usage: {input: 10, output: 5}}
   - match: {contains: TAKES-LONG}
-    replies: [{json: {score: 1}, delay: 4s}]
+    replies: [{json: {score: 1}, delay: 9s}]
   - match: {contains: A-WHILE}
     replies: [{json: {score: 1}, delay: 100ms}]
   - match: {contains: BIG-NUMBER}

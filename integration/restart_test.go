@@ -53,6 +53,10 @@ func TestServerThatRestartsUnderLoad(t *testing.T) {
 	second := up()
 	t.Cleanup(second.Stop)
 	s.server = second
+	c := &cluster{site: s} // whose looks bear a server that does not answer yet
+	for _, n := range []int{1, 4, runs / 2, runs} {
+		s.eventually(fmt.Sprint(n, " results are stored"), func() bool { return c.holds(s.names.ResultsStream()) >= n })
+	}
 	for i := range runs {
 		s.ends(fmt.Sprintf("r-%d", i), schemas.StatusSucceeded)
 	}
