@@ -18,7 +18,7 @@ help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 build: ## the program, static, to build/emend
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o build/emend ./cmd/emend
+	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$(VERSION)" -o build/emend ./cmd/emend
 
 test: ## all tests, without a network
 	$(GO) test ./...

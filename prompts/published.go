@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
-	"weak"
 
 	"github.com/qri-io/jsonschema"
 	"gopkg.in/yaml.v3"
@@ -21,10 +20,8 @@ import (
 //
 // So the library only ever refuses more. Its messages quote values and are not repeated.
 type published struct {
-	text func() []byte
-	// schema is made when it is needed, under library, and kept for as long as definitions are being loaded: a worker that runs
-	// has no use for it.
-	schema weak.Pointer[jsonschema.Schema]
+	text   func() []byte
+	schema *jsonschema.Schema // made on first use, under library
 }
 
 // library serialises all use of qri-io/jsonschema.
@@ -61,16 +58,15 @@ func (p *published) check(r *report) {
 func (p *published) validate(doc any) ([]string, error) {
 	library.Lock()
 	defer library.Unlock()
-	s := p.schema.Value()
-	if s == nil {
-		s = &jsonschema.Schema{}
+	if p.schema == nil {
+		s := &jsonschema.Schema{}
 		if err := s.UnmarshalJSON(p.text()); err != nil {
 			return nil, err
 		}
-		p.schema = weak.Make(s)
+		p.schema = s
 	}
 	var paths []string
-	for _, e := range *s.Validate(context.Background(), doc).Errs {
+	for _, e := range *p.schema.Validate(context.Background(), doc).Errs {
 		paths = append(paths, e.PropertyPath)
 	}
 	return paths, nil

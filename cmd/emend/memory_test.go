@@ -10,11 +10,11 @@ func TestGCPercent(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)
 	t.Setenv("GOGC", "50")
-	if collectLess(); debug.SetGCPercent(100) != 100 {
+	if thrifty(); debug.SetGCPercent(100) != 100 {
 		t.Error("GOGC of the environment is overruled")
 	}
 	t.Setenv("GOGC", "")
-	if collectLess(); debug.SetGCPercent(100) != gcPercent {
+	if thrifty(); debug.SetGCPercent(100) != gcPercent {
 		t.Error("the worker's own is not set")
 	}
 }

@@ -91,5 +91,6 @@ func swap(w *consumer.Worker, snap *prompts.Snapshot) error {
 		return err
 	}
 	w.Reload(eng)
+	prompts.Forget()
 	return nil
 }

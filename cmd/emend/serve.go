@@ -111,7 +111,7 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 // serveOn runs a worker over a snapshot until ctx is done. follow starts what replaces its definitions.
 func (a *app) serveOn(ctx context.Context, o serveOptions, snap *prompts.Snapshot, log zerolog.Logger, nc *nats.Conn,
 	follow func(*consumer.Worker) (stop func()), ready func(*consumer.Worker)) error {
-	collectLess()
+	thrifty()
 	eng, err := engine.New(snap, engine.WithTrouble())
 	if err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"weak"
 
 	"emend/schemas"
 )
@@ -77,24 +76,30 @@ func (p *perMillion) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// kept is the built-in table for as long as somebody uses it: it is large, and what a run needs of it is a Price.
+// kept is the built-in table until it is forgotten.
 var kept struct {
 	sync.Mutex
-	table weak.Pointer[Table]
+	table *Table
+}
+
+// Forget gives the memory of the built-in table back: it is large, and what a run needs of it is a Price. Who asks for it again
+// waits for it to be read.
+func Forget() {
+	kept.Lock()
+	defer kept.Unlock()
+	kept.table = nil
 }
 
 // Builtin is the table that Emend comes with.
 func Builtin() (*Table, error) {
 	kept.Lock()
 	defer kept.Unlock()
-	if t := kept.table.Value(); t != nil {
-		return t, nil
+	if kept.table != nil {
+		return kept.table, nil
 	}
-	t, err := Parse(builtin)
-	if err == nil {
-		kept.table = weak.Make(t)
-	}
-	return t, err
+	var err error
+	kept.table, err = Parse(builtin)
+	return kept.table, err
 }
 
 // maxTable bounds a table.
