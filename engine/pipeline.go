@@ -27,8 +27,8 @@ type PipelineRequest struct {
 	Attempts  string
 	SessionID string
 	Metadata  map[string]string
-	// Observer receives the events of all jobs, one at a time; the events of a job are in order. Progress receives what
-	// happens to stages. Nil for none.
+	// Observer receives the events of all jobs, those of a job in order; Progress receives what happens to stages. Neither is
+	// called while it, or the other, is under way. Nil for none.
 	Observer event.Observer
 	Progress func(pipeline.Tell)
 }
@@ -62,7 +62,7 @@ type local struct {
 	stops  map[pipeline.Job]context.CancelFunc
 	places map[string]chan struct{}
 	jobs   sync.WaitGroup
-	// observing guards the observer.
+	// observing lets one of observer and progress be called at a time.
 	observing sync.Mutex
 }
 
@@ -105,9 +105,7 @@ func (l *local) perform(ctx context.Context, acts []pipeline.Action) (end *pipel
 		case pipeline.Abandon:
 			l.stops[a.Job]()
 		case pipeline.Tell:
-			if l.req.Progress != nil {
-				l.req.Progress(a)
-			}
+			l.tell(a)
 		case pipeline.Finish:
 			end = &a.Result
 		}
@@ -162,6 +160,14 @@ func (l *local) do(ctx context.Context, j pipeline.Job, request schemas.Request,
 	}
 	r := WireResult(plan, res)
 	return pipeline.OutcomeOf(&r)
+}
+
+func (l *local) tell(p pipeline.Tell) {
+	l.observing.Lock()
+	defer l.observing.Unlock()
+	if l.req.Progress != nil {
+		l.req.Progress(p)
+	}
 }
 
 func (l *local) observe(ctx context.Context, e event.Event) {
