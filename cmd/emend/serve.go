@@ -117,7 +117,7 @@ func (a *app) serveOn(ctx context.Context, o serveOptions, snap *prompts.Snapsho
 		return err
 	}
 	defer eng.Close()
-	traces, sent, err := tracing(ctx, snap, log)
+	traces, sent, err := tracing(snap, log)
 	if err != nil {
 		return err
 	}

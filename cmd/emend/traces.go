@@ -3,15 +3,16 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
+	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	otelresource "go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -22,25 +23,18 @@ import (
 // flushSpans bounds the sending of what is left when the worker ends.
 const flushSpans = 5 * time.Second
 
-// tracing sends spans over OTLP; nil where no endpoint is configured, in emend.yaml or by OTEL_EXPORTER_OTLP_ENDPOINT. The other
-// variables of OpenTelemetry apply, too: headers with a credential belong into OTEL_EXPORTER_OTLP_HEADERS.
-func tracing(ctx context.Context, snap *prompts.Snapshot, log zerolog.Logger) (*telemetry.Traces, func(), error) {
+// tracing sends spans over OTLP; nil where no endpoint is configured, in emend.yaml or by OpenTelemetry's own variables.
+func tracing(snap *prompts.Snapshot, log zerolog.Logger) (*telemetry.Traces, func(), error) {
 	cfg := snap.Config().Traces
-	if cfg.Endpoint == "" && cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")) == "" {
-		return nil, func() {}, nil
+	to, err := tracesURL(cfg.Endpoint)
+	if err != nil || to == "" {
+		return nil, func() {}, err
 	}
-	var o []otlptracehttp.Option
-	if cfg.Endpoint != "" {
-		u, err := url.JoinPath(cfg.Endpoint, "v1/traces")
-		if err != nil {
-			return nil, nil, fmt.Errorf("traces.endpoint: write a URL such as http://collector:4318")
-		}
-		o = append(o, otlptracehttp.WithEndpointURL(u))
-	}
-	exporter, err := otlptracehttp.New(ctx, o...)
+	header, err := otlpHeaders(cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS"), os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")))
 	if err != nil {
-		return nil, nil, failed(fmt.Errorf("traces: %w", err))
+		return nil, nil, err
 	}
+	exporter := telemetry.NewOTLP(to, header)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn().Err(err).Msg("spans could not be sent") }))
 	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.Ratio))),
 		sdktrace.WithResource(otelresource.NewSchemaless(attribute.String("service.name", cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "emend")), attribute.String("service.version", version))))
@@ -52,6 +46,38 @@ func tracing(ctx context.Context, snap *prompts.Snapshot, log zerolog.Logger) (*
 		}
 	}
 	return telemetry.NewTraces(p.Tracer("emend"), cfg.Propagate, providerOf(snap)), stop, nil
+}
+
+// tracesURL is where spans go: the configured endpoint before those of the environment; "" for nowhere.
+func tracesURL(endpoint string) (string, error) {
+	if whole := os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"); endpoint == "" && whole != "" {
+		return whole, nil
+	}
+	if endpoint = cmp.Or(endpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")); endpoint == "" {
+		return "", nil
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return "", errors.New("traces.endpoint: write the URL of an OTLP/HTTP receiver, such as http://collector:4318")
+	}
+	return u.JoinPath("v1/traces").String(), nil
+}
+
+// otlpHeaders reads name=value pairs, as OpenTelemetry writes them: values are percent-encoded. Its error holds no value.
+func otlpHeaders(s string) (http.Header, error) {
+	h := http.Header{}
+	for pair := range strings.SplitSeq(s, ",") {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(pair, "=")
+		value, err := url.PathUnescape(strings.TrimSpace(value))
+		if !ok || err != nil || strings.TrimSpace(name) == "" {
+			return nil, errors.New("OTEL_EXPORTER_OTLP_HEADERS: write name=value,name=value")
+		}
+		h.Set(strings.TrimSpace(name), value)
+	}
+	return h, nil
 }
 
 // providerOf names a backend's provider as the conventions do.
