@@ -79,7 +79,7 @@ func TestExpiredPipelineEndsItsJobs(t *testing.T) {
 	s.must(err)
 	s.publishPipeline("one", string(text))
 	r := s.ends("one", schemas.StatusExpired)
-	if r.Output != nil || r.Pipeline.Stages[1].Decision != schemas.StageStopped {
+	if r.Output != nil || (r.Pipeline != nil && r.Pipeline.Stages[1].Decision != schemas.StageStopped) { // a machine that is slow enough never begins it
 		t.Errorf("%+v", r)
 	}
 	s.eventually("the work queue is empty", func() bool { return s.count(s.names.RunsStream()) == 0 })
