@@ -11,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"emend/internal/batch"
 	"emend/schemas"
 )
@@ -25,14 +28,21 @@ rules:
 // batchSpace is a folder with a worker on it. at runs a command there.
 func batchSpace(t *testing.T) (dir string, at func(args ...string) ran) {
 	t.Helper()
+	dir, _, at = batchSpaceAt(t)
+	return dir, at
+}
+
+// batchSpaceAt is batchSpace with the server's URL.
+func batchSpaceAt(t *testing.T) (dir, url string, at func(args ...string) ran) {
+	t.Helper()
 	dir = t.TempDir()
 	write(t, filepath.Join(dir, "emend.yaml"), fmt.Sprintf(`backends: {model: {dialect: openai, url: '%s/v1'}}
 profiles: {fast: {backend: model, model: gpt-4o-mini}, other: {backend: model, model: gpt-4o}}
 `, strings.TrimSuffix(newMock(t, batchScript), "/v1")))
 	write(t, filepath.Join(dir, "prompts/work@1.yaml"), "profile: fast\ninputs: {kind: {}}\nmessages: [{user: 'do {{ .kind }}'}]\noutput: {mode: json}\n")
-	url := strings.Fields(background(t, "dev", "--dir", dir, "--port", "0")("NATS on"))
-	return dir, func(args ...string) ran {
-		return emend(t, "", append(args, "--dir", dir, "--nats", natsURL(t, url))...)
+	url = natsURL(t, strings.Fields(background(t, "dev", "--dir", dir, "--port", "0")("NATS on")))
+	return dir, url, func(args ...string) ran {
+		return emend(t, "", append(args, "--dir", dir, "--nats", url)...)
 	}
 }
 
@@ -48,7 +58,7 @@ func natsURL(t *testing.T, words []string) string {
 }
 
 func TestBatchFromTheShell(t *testing.T) {
-	dir, at := batchSpace(t)
+	dir, url, at := batchSpaceAt(t)
 	in, out := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "out.jsonl")
 	var lines strings.Builder
 	for i := range 20 {
@@ -80,7 +90,7 @@ func TestBatchFromTheShell(t *testing.T) {
 		}
 	})
 	t.Run("openai", func(t *testing.T) { batchOfOpenAI(t, dir, at) })
-	t.Run("status and cancel", func(t *testing.T) { batchStopped(t, dir, at) })
+	t.Run("status and cancel", func(t *testing.T) { batchStopped(t, dir, url, at) })
 	t.Run("bad input", func(t *testing.T) { badBatches(t, dir, at) })
 	t.Run("the bill", func(t *testing.T) { billed(t, at) })
 }
@@ -118,11 +128,20 @@ func batchOfOpenAI(t *testing.T, dir string, at func(...string) ran) {
 }
 
 // A run that somebody published before the batch is one that the batch has published.
-func batchStopped(t *testing.T, dir string, at func(...string) ran) {
+func batchStopped(t *testing.T, dir, url string, at func(...string) ran) {
 	in, out := filepath.Join(dir, "slow.jsonl"), filepath.Join(dir, "slow-out.jsonl")
 	write(t, in, `{"id":"s-1","inputs":{"kind":"SLOW"}}`+"\n"+`{"id":"s-2","inputs":{"kind":"fine"}}`)
-	if r := at("run", "work", "kind=SLOW", "--id", "s-1", "--timeout", "1ms"); r.code != exitPending {
-		t.Fatalf("%+v", r)
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err == nil {
+		_, err = js.Publish(t.Context(), "emend.run.model.default.s-1", []byte(`{"prompt":"work","inputs":{"kind":"SLOW"}}`))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	if r := at("batch", "status", in, "-o", out, "--prompt", "work", "--json"); r.code != exitOK || !strings.Contains(r.out, `"lines":2,"done":0`) || !strings.Contains(r.out, `"states":{"`) {
 		t.Errorf("%+v", r)

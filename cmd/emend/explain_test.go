@@ -78,6 +78,9 @@ func TestExplainFromTheShell(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	r := at("explain", "a-1")
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(r.out, "acked") && time.Now().Before(end); { // the ack follows the reply
+		r = at("explain", "a-1")
+	}
 	for _, want := range []string{"a-1 (queue default, backend model): invalid", "started on model", "call 1.1", "invalid: not_json", "stored: result message", "acked"} {
 		if r.code != exitOK || !strings.Contains(r.out, want) {
 			t.Errorf("lacks %q: %+v", want, r)
