@@ -1,6 +1,8 @@
 package consumer
 
 import (
+	"strings"
+
 	"emend/internal/telemetry"
 	"emend/subjects"
 )
@@ -12,7 +14,7 @@ func (h *handler) traced() *telemetry.RunTrace {
 	}
 	header := h.d.msg.Header
 	return h.w.opts.Traces.Begin(telemetry.Delivered{Traceparent: header.Get(subjects.HeaderTraceparent), Tracestate: header.Get(subjects.HeaderTracestate),
-		Run: h.key.ID, Queue: h.key.Queue, Backend: h.backend, Count: h.d.count, Published: h.d.published, Taken: h.taken})
+		Run: h.key.ID, Queue: h.key.Queue, Backend: h.backend, Destination: strings.TrimSuffix(h.d.msg.Subject, "."+h.key.ID), Count: h.d.count, Published: h.d.published, Taken: h.taken})
 }
 
 // traceID is the id of the run's trace for log lines: the one that is made, or the requester's; "" without either.

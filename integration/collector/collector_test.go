@@ -236,10 +236,10 @@ func TestOneTraceFromTheRequesterToTheResult(t *testing.T) {
 			t.Errorf("%s is of trace %s, service %s", s.Name(), s.TraceID(), s.service)
 		}
 	}
-	if len(byName["process emend.run"]) != 1 || len(byName["queue wait"]) != 1 || len(byName["chat m"]) != 2 || len(byName["judge"]) != 2 {
+	if len(byName["process emend.run.b.default"]) != 1 || len(byName["queue wait"]) != 1 || len(byName["chat m"]) != 2 || len(byName["judge"]) != 2 {
 		t.Fatalf("%d spans: %v", len(got), byName)
 	}
-	root := byName["process emend.run"][0]
+	root := byName["process emend.run.b.default"][0]
 	if root.ParentSpanID().String() != spanID || root.Kind() != ptrace.SpanKindConsumer || root.attribute("emend.status") != "succeeded" || root.attribute("messaging.system") != "nats" || root.attribute("emend.repairs") != "1" {
 		t.Errorf("%s %v %v", root.ParentSpanID(), root.Kind(), root.Attributes().AsRaw())
 	}

@@ -33,8 +33,10 @@ type Delivered struct {
 	// Traceparent and Tracestate are those of the request.
 	Traceparent, Tracestate string
 	Run, Queue, Backend     string
-	Count                   uint64
-	Published, Taken        time.Time
+	// Destination is the request's subject without the id.
+	Destination      string
+	Count            uint64
+	Published, Taken time.Time
 }
 
 // traceContext is W3C trace context. Header names of NATS keep their case, so the carrier is a map of the names in small letters.
@@ -58,8 +60,8 @@ func (t *Traces) Begin(d Delivered) *RunTrace {
 	}
 	ctx := traceContext.Extract(context.Background(), propagation.MapCarrier{subjects.HeaderTraceparent: d.Traceparent, subjects.HeaderTracestate: d.Tracestate})
 	r := &RunTrace{traces: t, from: d}
-	r.ctx, r.span = t.tracer.Start(ctx, "process emend.run", trace.WithSpanKind(trace.SpanKindConsumer), trace.WithTimestamp(d.Taken), trace.WithAttributes(
-		attribute.String("messaging.system", "nats"), attribute.String("messaging.operation.type", "process"), attribute.String("messaging.destination.name", "emend.run."+d.Backend+"."+d.Queue),
+	r.ctx, r.span = t.tracer.Start(ctx, "process "+d.Destination, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithTimestamp(d.Taken), trace.WithAttributes(
+		attribute.String("messaging.system", "nats"), attribute.String("messaging.operation.type", "process"), attribute.String("messaging.destination.name", d.Destination),
 		attribute.String("messaging.message.id", d.Run), attribute.String("emend.queue", d.Queue), attribute.String("emend.backend", d.Backend), attribute.Int64("emend.delivery", int64(d.Count))))
 	if d.Count == 1 {
 		r.past("queue wait", d.Published, d.Taken)

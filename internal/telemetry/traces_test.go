@@ -26,7 +26,7 @@ func recorded(t *testing.T, propagate bool) (*Traces, *tracetest.SpanRecorder) {
 func TestSpansOfEveryEvent(t *testing.T) {
 	traces, rec := recorded(t, true)
 	at := time.Now()
-	r := traces.Begin(Delivered{Traceparent: parent, Run: "a", Queue: "q", Backend: "b", Count: 1, Published: at.Add(-time.Second), Taken: at})
+	r := traces.Begin(Delivered{Traceparent: parent, Run: "a", Queue: "q", Backend: "b", Destination: "space.kind.b.q", Count: 1, Published: at.Add(-time.Second), Taken: at})
 	if got := r.Propagator()(); !strings.HasPrefix(got, "00-0af7651916cd43dd8448eb211c80319c-") || got == parent {
 		t.Errorf("the provider is told %s", got)
 	}
@@ -50,12 +50,12 @@ func TestSpansOfEveryEvent(t *testing.T) {
 			count["propagated"]++
 		}
 		for _, a := range s.Attributes() {
-			if strings.Contains(a.Value.String(), "secret") || strings.Contains(a.Value.String(), "some_code") && s.Name() != "process emend.run" {
+			if strings.Contains(a.Value.String(), "secret") || strings.Contains(a.Value.String(), "some_code") && s.Name() != "process space.kind.b.q" {
 				t.Errorf("%s tells %v", s.Name(), a)
 			}
 		}
 	}
-	for name, want := range map[string]int{"process emend.run": 1, "queue wait": 1, "permit wait": 2, "chat m": 2, "judge": 1, "validator j@1": 1, "propagated": 1} {
+	for name, want := range map[string]int{"process space.kind.b.q": 1, "queue wait": 1, "permit wait": 2, "chat m": 2, "judge": 1, "validator j@1": 1, "propagated": 1} {
 		if count[name] != want {
 			t.Errorf("%d of %s, want %d: %v", count[name], name, want, count)
 		}
