@@ -313,3 +313,11 @@ func TestSpent(t *testing.T) {
 		t.Errorf("%+v", none.Counts)
 	}
 }
+
+// A worker that is told to stop before it serves has nothing in its hands: it ends well, as one that drained.
+func TestAWorkerStoppedWhileItStartsEndsWell(t *testing.T) {
+	r := newRig(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	r.must(r.newWorker(Options{}).Run(ctx))
+}

@@ -143,6 +143,9 @@ func (w *Worker) noteSink(e *engine.Engine) {
 // nil after a complete drain.
 func (w *Worker) Run(ctx context.Context) error {
 	if err := w.prepare(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // told to stop before it served: nothing is in its hands
+		}
 		return err
 	}
 	defer w.ledger.Close()
