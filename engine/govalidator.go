@@ -34,7 +34,9 @@ type CandidateView struct {
 	Messages []Message
 }
 
-// Vote is a Validator's decision: an approval without reasons.
+// Vote is a Validator's decision: an approval without reasons. A rejection stands whatever its reasons are, but more than 32, a
+// code of more than 64 characters or a guidance over 16 KiB, or no UTF-8, cannot be told to the model: the policy then applies
+// at once.
 type Vote struct{ Reject []Reason }
 
 // Reason is a stable code, and how to correct it; the guidance is shown to the model, so it must say no secret.
@@ -115,11 +117,7 @@ func (v Validator) decide(ctx context.Context, q run.Question) (outcome string, 
 	case len(vote.Reject) == 0:
 		return schemas.VoteApproved, nil, ""
 	}
-	reasons, ok := sound(vote.Reject)
-	if !ok {
-		return schemas.VoteFailed, nil, schemas.CategoryOutputInvalid
-	}
-	return schemas.VoteRejected, reasons, ""
+	return rejection(vote.Reject)
 }
 
 // decided asks a validator that needs no model.

@@ -84,9 +84,6 @@ func TestGoValidatorsThatComeToNoDecision(t *testing.T) {
 		}, schemas.VoteFailed},
 		"panic": {func(context.Context, engine.CandidateView) (engine.Vote, error) { panic("secret") }, schemas.VoteFailed},
 		"skip":  {func(context.Context, engine.CandidateView) (engine.Vote, error) { return engine.Vote{}, engine.ErrSkip }, schemas.VoteSkipped},
-		"long guidance": {func(context.Context, engine.CandidateView) (engine.Vote, error) {
-			return engine.Vote{Reject: []engine.Reason{{Code: "a", Guidance: strings.Repeat("x", 1<<20)}}}, nil
-		}, schemas.VoteFailed},
 	} {
 		e, _ := validated(t, []string{"1"}, "0", "", engine.Validator{Name: "go", Validate: c.validate})
 		r, err := e.Run(t.Context(), engine.RunRequest{Prompt: "say@1"})
@@ -103,6 +100,49 @@ func TestGoValidatorsThatComeToNoDecision(t *testing.T) {
 	}})
 	if _, err := e.Run(t.Context(), engine.RunRequest{Prompt: "say"}); err == nil || !strings.Contains(err.Error(), "go came to no decision") {
 		t.Errorf("fail_run: %v", err)
+	}
+}
+
+// A rejection stays one whatever its reasons: what cannot be told to the model is not cut, and the policy applies at once.
+func TestRejectionsThatCannotBeCorrected(t *testing.T) {
+	many := make([]engine.Reason, 33)
+	for name, reject := range map[string][]engine.Reason{
+		"many":     many,
+		"code":     {{Code: strings.Repeat("c", 65)}},
+		"guidance": {{Code: "a", Guidance: strings.Repeat("x", 16<<10+1)}},
+		"no UTF-8": {{Code: "a", Guidance: "\xff"}},
+	} {
+		v := engine.Validator{Name: "go", Validate: func(context.Context, engine.CandidateView) (engine.Vote, error) {
+			return engine.Vote{Reject: reject}, nil
+		}}
+		for policy, status := range map[string]string{"": "", "validation_policy: {semantic_rejection: reject_output}\n": schemas.StatusRejected} {
+			e, asked := validated(t, []string{"1"}, "2", policy, small, v)
+			r, err := e.Run(t.Context(), engine.RunRequest{Prompt: "say"})
+			if len(*asked) != 1 || (status == "") != (err != nil) || (err == nil && r.Status != status) {
+				t.Errorf("%s under %q: %d calls, %+v, %v", name, policy, len(*asked), r, err)
+			}
+			if err != nil {
+				continue
+			}
+			if got := r.Validation.Validators[2]; got.Outcome != schemas.VoteRejected || got.Cause != schemas.CauseCorrectionImpossible || len(got.Reasons) != 0 {
+				t.Errorf("%s: %+v", name, got)
+			}
+			if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "correction_impossible") {
+				t.Errorf("%s: %q", name, r.Warnings)
+			}
+		}
+	}
+}
+
+// What one validator says is not told without what another could not be understood in.
+func TestOneImpossibleRejectionStopsAll(t *testing.T) {
+	long := engine.Validator{Name: "long", Validate: func(context.Context, engine.CandidateView) (engine.Vote, error) {
+		return engine.Vote{Reject: []engine.Reason{{Code: strings.Repeat("c", 65)}}}, nil
+	}}
+	e, asked := validated(t, []string{"12"}, "2", "validation_policy: {semantic_rejection: reject_output}\n", small, long)
+	r, err := e.Run(t.Context(), engine.RunRequest{Prompt: "say"})
+	if err != nil || r.Status != schemas.StatusRejected || len(*asked) != 1 || r.Validation.Validators[1].Reasons[0].Code != "too_large" {
+		t.Errorf("%+v %v, %d calls", r, err, len(*asked))
 	}
 }
 

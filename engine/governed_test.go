@@ -89,7 +89,9 @@ func TestJudgesDecideUponAValidCandidate(t *testing.T) {
 		{"approved", "{judge: j@1}, {judge: k@1}", []string{approve, approve}, schemas.StatusSucceeded, nil, "approved approved", 2},
 		{"rejected", "{judge: j@1}", []string{reject}, "", engine.ErrRejected, "rejected", 1},
 		{"nonsense is no approval", "{judge: j@1}", []string{nonsense}, schemas.StatusUnverified, nil, "failed", 1},
-		{"a rejection without a reason is nonsense", "{judge: j@1}", []string{`{"reasons":[],"decision":"reject"}`}, schemas.StatusUnverified, nil, "failed", 1},
+		{"a rejection without a reason is one", "{judge: j@1, retries: 1}", []string{`{"reasons":[],"decision":"reject"}`}, "", engine.ErrRejected, "rejected", 1},
+		{"a rejection with a code beyond the bounds is one", "{judge: j@1, retries: 1}", []string{`{"reasons":[{"code":"` + strings.Repeat("c", 65) + `","guidance":""}],"decision":"reject"}`},
+			"", engine.ErrRejected, "rejected", 1},
 		{"tried again", "{judge: j@1, retries: 2}", []string{"!", nonsense, approve}, schemas.StatusSucceeded, nil, "approved", 3},
 		{"a rejection wins over a failure", "{judge: j@1}, {judge: k@1}", []string{"!", reject}, "", engine.ErrRejected, "failed rejected", 2},
 	} {

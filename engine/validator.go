@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"emend/capacity"
 	"emend/engine/event"
@@ -96,20 +97,25 @@ func outcome(res run.Result) (string, []schemas.Reason, string) {
 	if res.Status != schemas.StatusSucceeded || json.Unmarshal(res.State.Judged.Value, &said) != nil {
 		return schemas.VoteFailed, nil, schemas.CategoryOutputInvalid
 	}
-	switch {
-	case said.Decision == schemas.DecisionApprove:
+	if said.Decision == schemas.DecisionApprove {
 		return schemas.VoteApproved, nil, ""
-	case len(said.Reasons) == 0:
-		return schemas.VoteFailed, nil, schemas.CategoryOutputInvalid // it does not say what is wrong
 	}
-	reasons, ok := sound(said.Reasons)
-	if !ok {
-		return schemas.VoteFailed, nil, schemas.CategoryOutputInvalid
-	}
-	return schemas.VoteRejected, reasons, ""
+	return rejection(said.Reasons)
 }
 
-// Bounds of what a judge may say; one that says more has come to no usable decision, and nothing is cut.
+// rejection is the vote of a validator that rejects, whatever its reasons are worth: none is one without a code, and what is
+// beyond the bounds is not kept, so that no correction can be made of it.
+func rejection(said []schemas.Reason) (string, []schemas.Reason, string) {
+	if len(said) == 0 {
+		said = []schemas.Reason{{}}
+	}
+	if reasons, ok := sound(said); ok {
+		return schemas.VoteRejected, reasons, ""
+	}
+	return schemas.VoteRejected, nil, schemas.CauseCorrectionImpossible
+}
+
+// Bounds of what a validator may say of a rejection; nothing is cut.
 const (
 	maxReasons  = 32
 	maxCode     = 64
@@ -128,7 +134,7 @@ func sound(said []schemas.Reason) ([]schemas.Reason, bool) {
 		if code == "" {
 			code = "unspecified"
 		}
-		if len(code) > maxCode || len(r.Guidance) > maxGuidance {
+		if len(code) > maxCode || len(r.Guidance) > maxGuidance || !utf8.ValidString(r.Guidance) {
 			return nil, false
 		}
 		out = append(out, schemas.Reason{Code: code, Guidance: r.Guidance})

@@ -141,11 +141,15 @@ type Validator struct {
 	// Outcome is approved, rejected, failed (it came to no decision) or skipped (it could not be asked).
 	Outcome string   `json:"outcome"`
 	Reasons []Reason `json:"reasons,omitempty"`
-	// Cause says in Emend's words why there is no decision: an error category.
+	// Cause says in Emend's words why there is no decision: an error category; of a rejection, correction_impossible: its
+	// reasons are beyond the bounds, and none is kept.
 	Cause string `json:"cause,omitempty"`
 	// Calls are the provider calls that the vote took.
 	Calls int `json:"calls"`
 }
+
+// CauseCorrectionImpossible is the cause of a rejection that the producer cannot be told of.
+const CauseCorrectionImpossible = "correction_impossible"
 
 // Reason is why a judge rejects.
 type Reason struct {
