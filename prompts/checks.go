@@ -53,7 +53,12 @@ func checkBackend(r *report, at string, v any) {
 	}
 	for _, e := range split(entry.CheckOptions(b.Options)) {
 		path, message, _ := strings.Cut(e.Error(), ": ")
-		r.once(join(at, path), "%s", message)
+		if r.bad[join(at, path)] {
+			continue
+		}
+		for one := range strings.SplitSeq(message, "\n") {
+			r.fault(join(at, path), "%s", one)
+		}
 	}
 	if b.Permits > 0 && b.Admitted > 0 && b.Admitted < b.Permits {
 		r.once(join(at, "admitted"), "is %d; it must be 0 or at least permits (%d)", b.Admitted, b.Permits)

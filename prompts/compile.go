@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"emend/engine/contract"
+	"emend/engine/provider/dialects"
 	"emend/schemas"
 )
 
@@ -70,6 +71,7 @@ func (src *source) build() (*Snapshot, error) {
 	for _, versions := range s.prompts {
 		for _, c := range versions {
 			src.judges(s, c, c.report)
+			src.affordable(s, c)
 			if why := s.unheard(c.output, c.def.judges()); why != "" && !c.implied {
 				c.report.fault("output.on_exhausted", "%s", why)
 			}
@@ -170,7 +172,8 @@ func (src *source) compile(s *Snapshot, p Prompt, r *report) *compiled {
 	c.checks = c.checksum()
 	src.profile(s, c, r)
 	src.templates(s, c, r)
-	if len(r.problems) == 0 {
+	readable := src.schemaFile(c, r)
+	if readable && len(r.problems) == 0 {
 		src.contract(s, c, r)
 	}
 	if len(r.problems) > 0 {
@@ -211,20 +214,27 @@ func (src *source) templates(s *Snapshot, c *compiled, r *report) {
 	}
 }
 
-// contract reads and compiles the schema and says how it will go out.
-func (src *source) contract(s *Snapshot, c *compiled, r *report) {
+// schemaFile takes in the schema, whatever else is at fault; false if it cannot be read.
+func (src *source) schemaFile(c *compiled, r *report) bool {
 	ref := c.def.Output.Schema
 	if c.def.Outputs == nil {
 		c.output.Schema = ref.Inline
 	}
-	if ref.File != "" {
-		raw, err := src.schema(ref.File)
-		if err != nil {
-			r.fault("output.schema", "%v", err)
-			return
-		}
-		c.output.Schema = raw
+	if ref.File == "" || r.bad["output.schema"] {
+		return !r.bad["output.schema"]
 	}
+	raw, err := src.schema(ref.File)
+	if err != nil {
+		r.fault("output.schema", "%v", err)
+		return false
+	}
+	c.output.Schema = raw
+	return true
+}
+
+// contract compiles the schema and says how it will go out.
+func (src *source) contract(s *Snapshot, c *compiled, r *report) {
+	ref := c.def.Output.Schema
 	var err error
 	rules, where := c.def.rules()
 	if c.contract, err = compileContract(c.output, rules); err != nil {
@@ -235,8 +245,8 @@ func (src *source) contract(s *Snapshot, c *compiled, r *report) {
 	}
 	src.examples(s, c, r)
 	b, ok := s.backend(s.config.Profiles[c.def.Profile].Backend)
-	if !ok {
-		return
+	if _, err := dialects.Lookup(b.Dialect); !ok || err != nil {
+		return // the backend's own lines say so
 	}
 	_, note, err := native(c.output, b)
 	if err != nil {

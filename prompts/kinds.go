@@ -44,7 +44,7 @@ func (k text) check(r *report, at string, v reflect.Value) {
 	case slices.Contains(k.later, s):
 		r.fault(at, "%s is not supported by this version; use %s", s, k.words())
 	case k.oneOf != nil && !slices.Contains(k.oneOf, s):
-		r.fault(at, "must be %s%s", k.words(), nearest(s, k.oneOf))
+		r.fault(at, "must be %s%s", k.words(), suggest(s, k.oneOf))
 	case s == "":
 		r.fault(at, "must not be empty")
 	case len(s) > maxText:

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"emend/engine/provider/dialects"
 	"emend/internal/prices"
 )
 
@@ -24,6 +25,9 @@ const (
 	// PipelineDir holds the pipelines, <name>@<version>.yaml.
 	PipelineDir = "pipelines"
 )
+
+// dialectScripted may name its script's file.
+const dialectScripted = "scripted"
 
 // Option adds to what the files say. One that gives backends or profiles makes emend.yaml optional.
 type Option func(*Config)
@@ -150,7 +154,7 @@ func decode(r *report, o *object, text []byte, v any) {
 func (l *loader) scripts(r *report, c *Config) {
 	for name, b := range c.Backends {
 		file, ok := b.Options["script"].(string)
-		if b.Dialect != "scripted" || !ok || strings.Contains(file, "\n") || !isYAML(file) {
+		if b.Dialect != dialectScripted || !ok || strings.Contains(file, "\n") || !isYAML(file) {
 			continue
 		}
 		text, err := l.read(path.Clean(file))
@@ -158,10 +162,29 @@ func (l *loader) scripts(r *report, c *Config) {
 			r.fault("backends."+name+".options.script", "file %s %v", file, err)
 			continue
 		}
+		if script(r, path.Clean(file), text) {
+			r.refuse("backends." + name + ".options.script")
+		}
 		b.Options = maps.Clone(b.Options)
 		b.Options["script"] = string(text)
 		c.Backends[name] = b
 	}
+}
+
+// script notes the faults of a script, each on its line of the script's own file, and reports whether there are any.
+func script(r *report, file string, text []byte) bool {
+	entry, err := dialects.Lookup(dialectScripted)
+	if err == nil {
+		err = entry.CheckOptions(map[string]any{dialects.OptionScript: string(text)})
+	}
+	for _, fault := range split(err) {
+		_, message, _ := strings.Cut(fault.Error(), ": ")
+		for one := range strings.SplitSeq(message, "\n") {
+			line, what := yamlError(errors.New(one))
+			r.problems = append(r.problems, Problem{File: file, Line: line, Message: what})
+		}
+	}
+	return err != nil
 }
 
 // prices reads the operator's own price table.

@@ -416,6 +416,7 @@ func TestNewSnapshot(t *testing.T) {
 		"w@1: output.schema: must be text: the name of a JSON file beside the prompts, or a JSON Schema, not both",
 		"x@1: prompt x@1 is defined twice",
 		"y@1: messages[0]: needs one of the roles",
+		"y@1: output.schema: there are no files here",
 		"z@1: output.schema: there are no files here",
 	})
 }

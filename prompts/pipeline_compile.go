@@ -35,6 +35,11 @@ func (src *source) compilePipeline(s *Snapshot, p Pipeline, r *report) *compiled
 	pipelineObject.fill(r, "", v, src.program)
 	pipelineObject.check(r, "", v)
 	publishedPipeline.check(r)
+	if file := p.Output.Schema.File; file != "" && !r.bad["output.schema"] {
+		if _, err := src.schema(file); err != nil {
+			r.fault("output.schema", "%v", err)
+		}
+	}
 	if len(r.problems) > 0 {
 		return nil
 	}

@@ -81,7 +81,7 @@ func (p *pipelinePlanner) words() {
 		{"attempts", p.given.Attempts, []string{schemas.AttemptsSummary, schemas.AttemptsNone, schemas.AttemptsFull}},
 	} {
 		if w.word != "" && !slices.Contains(w.of, w.word) {
-			p.fault(w.at, "must be one of %s%s", strings.Join(w.of, ", "), nearest(bounded(w.word), w.of))
+			p.fault(w.at, "must be one of %s%s", strings.Join(w.of, ", "), suggest(w.word, w.of))
 		}
 	}
 }

@@ -110,21 +110,37 @@ func (p *planner) affordable(out *run.Plan) {
 		return
 	}
 	p.boundless("", out.Price != nil, out.Model, out.Backend, out.Settings)
-	if p.compiled == nil || p.req.Output != nil {
+	if p.compiled != nil && p.req.Output == nil {
+		p.boundlessJudges(p.s, p.compiled)
+	}
+}
+
+// affordable checks that the calls of a prompt with max_cost have a bound, as far as its own profile and settings say. Faults of
+// emend.yaml come first: prices may be among them.
+func (src *source) affordable(s *Snapshot, c *compiled) {
+	profile, ok := s.config.Profiles[c.def.Profile]
+	if c.def.MaxCost == 0 || !ok || len(src.conf.problems) > 0 {
 		return
 	}
-	for _, j := range p.compiled.judges {
-		profile := p.s.config.Profiles[j.compiled.def.Profile]
-		p.boundless("judge "+j.compiled.ref()+": ", p.s.priceOf[j.compiled.def.Profile] != nil, profile.Model, profile.Backend, profile.Settings.Over(&j.compiled.def.Settings))
+	c.report.boundless("", s.priceOf[c.def.Profile] != nil, profile.Model, profile.Backend, profile.Settings.Over(&c.def.Settings))
+	c.report.boundlessJudges(s, c)
+}
+
+// boundlessJudges notes the judges of a prompt whose calls have no bound.
+func (r *report) boundlessJudges(s *Snapshot, c *compiled) {
+	for _, j := range c.judges {
+		def := j.compiled.def
+		profile := s.config.Profiles[def.Profile]
+		r.boundless("judge "+j.compiled.ref()+": ", s.priceOf[def.Profile] != nil, profile.Model, profile.Backend, profile.Settings.Over(&def.Settings))
 	}
 }
 
 // boundless notes why the cost of calls has no bound.
-func (p *planner) boundless(whose string, priced bool, model, backend string, settings schemas.Settings) {
+func (r *report) boundless(whose string, priced bool, model, backend string, settings schemas.Settings) {
 	if !priced {
-		p.fault("max_cost", "%sthe price of model %s is not known, so its cost cannot be bounded; give backend %s prices", whose, quoted(model), backend)
+		r.fault("max_cost", "%sno price for model %s is known, so its cost has no bound: give backend %s prices, or remove max_cost", whose, quoted(model), backend)
 	}
 	if settings.MaxOutputTokens == nil {
-		p.fault("max_cost", "%sneeds max_output_tokens in settings: without it an answer can be of any length", whose)
+		r.fault("max_cost", "%sneeds max_output_tokens in settings: without it an answer can be of any length", whose)
 	}
 }

@@ -98,7 +98,7 @@ func TestMaxCostNeedsABound(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.MaxCost = new(schemas.Dollar)
-	if _, err := unknown.Plan(req, from); err == nil || !strings.Contains(err.Error(), `the price of model "my-own" is not known`) {
+	if _, err := unknown.Plan(req, from); err == nil || !strings.Contains(err.Error(), `no price for model "my-own" is known`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -143,6 +143,8 @@ var pipelineObject = &object{name: "pipeline", doc: "One version of a pipeline: 
 func checkChunk(r *report, at string, v any) {
 	c := v.(ChunkSpec)
 	switch {
+	case r.bad[join(at, "by")] || r.bad[join(at, "prompt")]:
+		return // what belongs to it cannot be known
 	case (c.By == "") == (c.Prompt == ""):
 		r.once(at, "needs by or prompt, one of the two")
 		return

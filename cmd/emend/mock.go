@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,7 @@ import (
 // mock is a server on loopback that speaks every provider's wire with scripted answers.
 func (a *app) mock() *cobra.Command {
 	var script, addr string
-	c := &cobra.Command{Use: "mock", Short: "A server with scripted answers and faults that speaks every provider's wire", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "mock", Short: "A server with scripted answers and faults that speaks every provider's wire", Args: atMost(0),
 		Long: "Plays a script (docs/definitions.md, \"Scripts\") on the wires of OpenAI, Anthropic, Gemini and Ollama, and prints the url that a\n" +
 			"backend of each dialect needs; without a script every answer is {\"ok\":true}. GET /stats counts the calls.", RunE: func(c *cobra.Command, _ []string) error {
 			return a.runMock(c.Context(), script, addr)
@@ -38,7 +39,7 @@ func (a *app) runMock(ctx context.Context, script, addr string) error {
 	}
 	s, err := scripted.Parse(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", script, err)
+		return errors.New(script + ": " + strings.ReplaceAll(err.Error(), "\n", "\n"+script+": ")) // each fault has its line
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

@@ -24,11 +24,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"emend/schemas"
 )
 
 // Script is a checked script. It is not changed after Parse and may be shared.
@@ -147,25 +151,56 @@ func Parse(text []byte) (*Script, error) {
 	dec.KnownFields(true)
 	var s Script
 	if err := dec.Decode(&s); err != nil && err != io.EOF {
-		return nil, fmt.Errorf("script: %w", plain(err))
+		return nil, plain(err)
 	}
 	if err := dec.Decode(new(yaml.Node)); err != io.EOF {
-		return nil, errors.New("script: holds more than one YAML document")
+		return nil, errors.New("holds more than one YAML document")
 	}
 	if err := s.check(); err != nil {
-		return nil, fmt.Errorf("script: %w", err)
+		return nil, err
 	}
 	return &s, nil
 }
 
-var typeName = regexp.MustCompile(` in type \S+|scripted\.`)
+var (
+	typeName = regexp.MustCompile(` in type \S+|scripted\.`)
+	unknown  = regexp.MustCompile(`^line (\d+): field (.*) not found in type scripted\.(\w+)$`)
+)
 
-// plain takes Go's names out of a YAML error.
+// plain takes Go's names out of a YAML error, and tells each fault in a line of its own.
 func plain(err error) error {
-	if te, ok := errors.AsType[*yaml.TypeError](err); ok {
-		return errors.New(typeName.ReplaceAllString(strings.Join(te.Errors, "; "), ""))
+	te, ok := errors.AsType[*yaml.TypeError](err)
+	if !ok {
+		return errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
 	}
-	return err
+	out := make([]error, len(te.Errors))
+	for i, fault := range te.Errors {
+		if m := unknown.FindStringSubmatch(fault); m != nil {
+			fault = "line " + m[1] + ": unknown field " + m[2] + "; " + meant(m[2], fields[m[3]])
+		}
+		out[i] = errors.New(typeName.ReplaceAllString(fault, ""))
+	}
+	return errors.Join(out...)
+}
+
+// fields are the names that the parts of a script have.
+var fields = map[string][]string{"Script": named(Script{}), "Rule": named(Rule{}), "Match": named(Match{}), "Reply": named(Reply{})}
+
+func named(part any) []string {
+	var out []string
+	for f := range reflect.TypeOf(part).Fields() {
+		out = append(out, f.Tag.Get("yaml"))
+	}
+	return out
+}
+
+// meant proposes the closest of the names, or lists them.
+func meant(name string, known []string) string {
+	best := slices.MinFunc(known, func(a, b string) int { return schemas.Distance(name, a) - schemas.Distance(name, b) })
+	if schemas.Distance(name, best) < 2+len(name)/4 {
+		return "did you mean " + best + "?"
+	}
+	return "known are " + strings.Join(known, ", ")
 }
 
 func (s *Script) check() error {

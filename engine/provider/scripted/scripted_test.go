@@ -41,8 +41,8 @@ func TestParseEmpty(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	cases := map[string]string{
-		"rulez: []":                                                    "line 1: field rulez not found",
-		"\n\nrules:\n - {replys: []}":                                  "line 4: field replys not found",
+		"rulez: []":                                                    "line 1: unknown field rulez; did you mean rules?",
+		"\n\nrules:\n - {replys: []}":                                  "line 4: unknown field replys; did you mean replies?",
 		"rules: [{replies: [{}], then: stop}]":                         `rules[0].then is "stop"`,
 		"rules: [{match: {model: m}}]":                                 "rules[0].replies is empty",
 		"rules: [{replies: [{text: a, echo: true}]}]":                  "rules[0].replies[0]: text and echo exclude each other",
@@ -57,9 +57,11 @@ func TestParseRefuses(t *testing.T) {
 		"default: {match: {model: m}, replies: [{}]}":                  "default.match",
 		"concurrency: -1":                                              "must not be negative",
 		"{}\n---\n{}":                                                  "more than one YAML document",
-		"latency: [":                                                   "script: ",
-		"rules:\n- replies:\n  - json: &a [*a]":                        "script: ",
+		"latency: [":                                                   "line 1: ",
+		"rules:\n- replies:\n  - json: &a [*a]":                        "line 3: ",
 		"rules: [{replies: [{text: a}, {refusal: x, drop: true}]}, 1]": "line 1",
+		"rules:\n- {match: {contain: a},\n   reply: []}":               "line 2: unknown field contain; did you mean contains?\nline 3: unknown field reply; known are match, replies, then",
+		"rules: [{colour: red}]":                                       "line 1: unknown field colour; known are match, replies, then",
 	}
 	for text, want := range cases {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "scripted.") {
