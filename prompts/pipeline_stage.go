@@ -3,6 +3,7 @@ package prompts
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"emend/engine/contract"
@@ -171,11 +172,21 @@ func (s *Snapshot) promptDigest(c *compiled) string {
 	profile := s.config.Profiles[c.def.Profile]
 	backend, _ := s.backend(profile.Backend)
 	raw, err := json.Marshal([]any{c.ref(), c.def.Messages, c.def.Inputs, c.output, c.def.Settings, c.retries(s),
-		c.def.Profile, profile.Backend, profile.Model, profile.Settings, backend.Dialect, backend.Native, backend.Options})
+		c.def.Profile, profile.Backend, profile.Model, profile.Settings, backend.endpoint()})
 	if err != nil {
 		return ""
 	}
 	return pipeline.Digest(raw)
+}
+
+// endpoint is what of a backend shapes its answers: where it is, how it is spoken to, and what goes along with every call. Of what
+// comes from a secret only the name counts, so that a new credential leaves outputs as they are.
+func (b Backend) endpoint() []any {
+	headers := make(map[string]string, len(b.Headers))
+	for name, v := range b.Headers {
+		headers[http.CanonicalHeaderKey(name)] = v.Literal
+	}
+	return []any{b.Dialect, b.URL, b.Query, headers, b.Native, b.Options}
 }
 
 // stage makes a request that is a job's be planned under its binding.

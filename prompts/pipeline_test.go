@@ -91,22 +91,52 @@ func TestPipelineDigest(t *testing.T) {
 	if p, _ := same.PipelinePlan("digest@1"); p.Digest != first.Digest {
 		t.Error("a description changes the digest")
 	}
-	for file, with := range map[string][2]string{
-		"emend.yaml":              {"model: small", "model: large"},
-		"prompts/judge@1.yaml":    {"user: '", "user: 'Judge "},
-		"prompts/dates@1.yaml":    {"mode: json", "mode: basic"},
-		"prompts/parties@1.yaml":  {"retries: 1", "retries: 2"},
-		"prompts/tidy@1.yaml":     {"merged: {}", "merged: {max: 2MiB}"},
-		"pipelines/digest@1.yaml": {"validator_failure: fail_run", "validator_failure: warn_continue"},
+	for _, c := range []struct{ file, from, to string }{
+		{"emend.yaml", "model: small", "model: large"},
+		{"emend.yaml", "http://localhost", "http://other"},
+		{"emend.yaml", "http://localhost", "http://localhost, query: {version: '2'}"},
+		{"emend.yaml", "http://localhost", "http://localhost, headers: {X-Tier: high}"},
+		{"emend.yaml", "http://localhost", "http://localhost, headers: {X-Tier: {env: TIER}}"},
+		{"emend.yaml", "http://localhost", "http://localhost, options: {max_tokens_field: max_tokens}"},
+		{"prompts/judge@1.yaml", "user: '", "user: 'Judge "},
+		{"prompts/dates@1.yaml", "mode: json", "mode: basic"},
+		{"prompts/parties@1.yaml", "\nretries: 1", "\nretries: 2"},
+		{"prompts/parties@1.yaml", "repair_attempts: 1", "repair_attempts: 2"},
+		{"prompts/parties@1.yaml", "items: {type: string}", "items: {type: string, minLength: 1}"},
+		{"prompts/tidy@1.yaml", "merged: {}", "merged: {max: 2MiB}"},
+		{"pipelines/digest@1.yaml", "validator_failure: fail_run", "validator_failure: warn_continue"},
+		{"pipelines/digest@1.yaml", "{judge: judge}", "{judge: judge, retries: 1}"},
+		{"pipelines/digest@1.yaml", "size(names) < 9", "size(names) < 8"},
 	} {
-		s, err := loadPipeline(map[string]string{file: strings.Replace(digestFiles[file], with[0], with[1], 1)})
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
+		p := digestWith(t, c.file, c.from, c.to)
+		if p.Digest == first.Digest {
+			t.Errorf("%s: %s leaves the digest as it is", c.file, c.to)
 		}
-		if p, _ := s.PipelinePlan("digest"); p.Digest == first.Digest {
-			t.Errorf("%s: %s leaves the digest as it is", file, with[1])
+		if strings.HasPrefix(c.file, "emend") && (p.Lanes[0].Extract.Digest == first.Lanes[0].Extract.Digest || p.Lanes[1].Extract.Digest == first.Lanes[1].Extract.Digest) {
+			t.Errorf("%s leaves the key of kept outputs as it is", c.to)
 		}
 	}
+	header := digestWith(t, "emend.yaml", "http://localhost", "http://localhost, headers: {X-Tier: {env: TIER}}")
+	for _, to := range []string{"http://localhost, key: {env: NEW}, headers: {x-tier: {env: OTHER}}", "http://localhost, permits: 3, headers: {X-Tier: {file: /run/tier}}"} {
+		if p := digestWith(t, "emend.yaml", "http://localhost", to); p.Digest != header.Digest {
+			t.Errorf("%s changes the digest", to)
+		}
+	}
+}
+
+// digestWith is the plan of the pipeline with one place of a file changed.
+func digestWith(t *testing.T, file, from, to string) *pipeline.Plan {
+	t.Helper()
+	text := strings.Replace(digestFiles[file], from, to, 1)
+	if text == digestFiles[file] {
+		t.Fatalf("%s has no %s", file, from)
+	}
+	s, err := loadPipeline(map[string]string{file: text})
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	p, _ := s.PipelinePlan("digest")
+	return p
 }
 
 func TestPipelineProblems(t *testing.T) {
