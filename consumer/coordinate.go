@@ -201,8 +201,7 @@ func (c *coordination) clear() {
 	}
 }
 
-// result is the machine's on the wire. Its jobs each told their usage when they finished: the finished event of the whole has
-// no totals of them.
+// result is the machine's on the wire, with the sums of its jobs.
 func (c *coordination) result() schemas.Result {
 	r := engine.WirePipeline(c.run.Shell, *c.end)
 	r.Counts.Executions = int(c.h.d.count)

@@ -145,9 +145,26 @@ func refused(d Delivery, w Whereabouts, lim Limits, now time.Time) Disposition {
 		return InReview{}
 	}
 	if errors.Is(d.Refusal, prompts.ErrUnknown) && now.Sub(d.Published) < lim.CatalogGrace {
-		return HandBack{Delay: unknownRetry, Cause: "unknown_prompt"}
+		return HandBack{Delay: unknownRetry, Cause: unknownCause(d.Refusal)}
 	}
 	return Dead{Category: schemas.CategoryInvalidRequest, Message: d.Refusal.Error()}
+}
+
+// unknownCause is the first of what a request names and the catalog lacks, as a word.
+func unknownCause(refusal error) string {
+	r, ok := errors.AsType[*prompts.RequestError](refusal)
+	if !ok || len(r.Problems) == 0 {
+		return "unknown_prompt"
+	}
+	switch r.Problems[0].Path {
+	case "prompt":
+		return "unknown_prompt"
+	case "profile":
+		return "unknown_profile"
+	case "pipeline", "stage.pipeline", "stage.digest":
+		return "unknown_pipeline"
+	}
+	return "unknown_definition"
 }
 
 // settledAs: the same content gets its result again, other content under a settled id is a conflict, and an end that was

@@ -40,6 +40,8 @@ type handler struct {
 	found int
 	// pipe coordinates a pipeline run; nil for a run of a model.
 	pipe *coordination
+	// asked is the prompt that the request names, in its own words.
+	asked string
 	// answersBefore is how many runs the backend had answered here when this one started.
 	answersBefore uint64
 }
@@ -155,6 +157,7 @@ func (h *handler) planned(ctx context.Context) (*run.Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", prompts.ErrMalformed, err)
 	}
+	h.asked = req.Prompt
 	if err := h.w.blobs.Resolve(ctx, h.key.Queue, &req); err != nil {
 		return nil, err
 	}
@@ -222,11 +225,27 @@ func (h *handler) dead(ctx context.Context, v Dead, where Whereabouts) {
 	if body, err := schemas.Marshal(r); err == nil {
 		h.reply(r, body)
 	}
-	h.events.send(schemas.Event{Kind: schemas.EventFinished, Outcome: schemas.StatusFailed, Category: v.Category, Backend: h.backend})
+	e := schemas.Event{Kind: schemas.EventFinished, Outcome: schemas.StatusFailed, Category: v.Category, Backend: h.backend}
+	e.Prompt, e.Pipeline = h.asks()
+	h.events.send(e)
 	if h.lease.held(time.Now()) {
 		_ = h.d.term(v.Category)
 	}
 	h.log().Warn().Str("category", v.Category).Msg("request refused; it is in the dead letters")
+}
+
+// asks is what a request that is refused asked for, where definitions have it: what else it says is anybody's text.
+func (h *handler) asks() (prompt, pipeline string) {
+	if h.pipe != nil {
+		if p, ok := h.engine.Snapshot().PipelinePlan(h.pipe.name); ok {
+			return "", p.Ref()
+		}
+		return "", ""
+	}
+	if p, ok := h.engine.Snapshot().Prompt(h.asked); ok {
+		return fmt.Sprintf("%s@%d", p.ID, p.Version), ""
+	}
+	return "", ""
 }
 
 // readReplyTo takes the reply subject of a request that is not decoded.

@@ -180,6 +180,9 @@ func (h *handler) finish(r schemas.Result, body []byte, s run.State) {
 	h.events.trace.Stored()
 	h.reply(r, body)
 	totals := engine.Totals(run.Result{State: s})
+	if h.pipe != nil {
+		totals.Counts, totals.Usage, totals.ValidatorUsage, totals.Cost = r.Counts, r.Usage, r.ValidatorUsage, r.Cost
+	}
 	totals.TimingMS = r.TimingMS
 	e := schemas.Event{Kind: schemas.EventFinished, Outcome: r.Status, Totals: &totals, Prompt: r.Source.Prompt, Profile: r.Source.Profile,
 		Backend: h.backend, Model: r.Source.Model, Pipeline: h.pipe.ref()}

@@ -122,14 +122,31 @@ func (s *site) deadLetter(id, text, reason, says string) {
 	}
 }
 
+// What is refused is counted by the definition that it names, if there is one: its other words are anybody's.
+func TestRefusedRequestsTellTheDefinitionTheyName(t *testing.T) {
+	t.Parallel()
+	s := newPipelines(t, nil)
+	s.worker()
+	for id, c := range map[string]struct{ body, prompt string }{"known": {`{"prompt": "say"}`, "say@1"}, "no-name": {`{"prompt": "../say"}`, ""}, "no-json": {`{"prompt": "say"`, ""}} {
+		s.publish(id, c.body)
+		if e := s.event(id, schemas.EventFinished); e.Prompt != c.prompt || e.Category != schemas.CategoryInvalidRequest {
+			t.Errorf("%s: %+v", id, e)
+		}
+	}
+	s.publishPipeline("pipe", `{"inputs": {}}`)
+	if e := s.event("pipe", schemas.EventFinished); e.Pipeline != "digest@1" || e.Prompt != "" {
+		t.Errorf("%+v", e)
+	}
+}
+
 // TestUnknownDefinitionWaitsForTheCatalogThenIsRefused: prompt, version and profile may come with newer definitions.
 func TestUnknownDefinitionWaitsForTheCatalogThenIsRefused(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for id, c := range map[string]struct{ body, says string }{
-		"prompt":  {`{"prompt": "sya", "inputs": {"text": "a"}}`, `no prompt`},
-		"version": {`{"prompt": "say@9", "inputs": {"text": "a"}}`, `no version`},
-		"profile": {`{"prompt": "say", "inputs": {"text": "a"}, "profile": "fsat"}`, `no profile`},
+	for id, c := range map[string]struct{ body, says, cause string }{
+		"prompt":  {`{"prompt": "sya", "inputs": {"text": "a"}}`, `no prompt`, "unknown_prompt"},
+		"version": {`{"prompt": "say@9", "inputs": {"text": "a"}}`, `no version`, "unknown_prompt"},
+		"profile": {`{"prompt": "say", "inputs": {"text": "a"}, "profile": "fsat"}`, `no profile`, "unknown_profile"},
 	} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -140,7 +157,7 @@ func TestUnknownDefinitionWaitsForTheCatalogThenIsRefused(t *testing.T) {
 			if took := time.Since(began); took < time.Second {
 				t.Errorf("refused after %v, before catalog_grace", took)
 			}
-			if e := s.event(id, schemas.EventWaiting); e.Cause != "unknown_prompt" {
+			if e := s.event(id, schemas.EventWaiting); e.Cause != c.cause {
 				t.Errorf("waiting %+v", e)
 			}
 		})

@@ -88,7 +88,7 @@ type EventFinding struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// Totals of one run, in finished and superseded.
+// Totals of one run, in finished and superseded. Those of a pipeline run are the sums of its jobs, which tell their own too.
 type Totals struct {
 	Counts Counts `json:"counts"`
 	Usage  *Usage `json:"usage,omitempty"`

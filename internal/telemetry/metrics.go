@@ -113,10 +113,18 @@ func (m *Metrics) attempt(e schemas.Event) {
 }
 
 func (m *Metrics) finished(e schemas.Event) {
-	m.runs.WithLabelValues(e.Backend, e.Queue, named(cmp.Or(e.Prompt, e.Pipeline)), e.Outcome, e.Category).Inc()
+	m.runs.WithLabelValues(e.Backend, e.Queue, ended(e), e.Outcome, e.Category).Inc()
 	if e.Totals != nil {
 		m.runSeconds.WithLabelValues(e.Backend, e.Outcome).Observe((time.Duration(e.Totals.TimingMS.Total) * time.Millisecond).Seconds())
 	}
+}
+
+// ended is whose run finished: only one that was planned has a model.
+func ended(e schemas.Event) string {
+	if e.Model == "" {
+		return cmp.Or(e.Prompt, e.Pipeline, None)
+	}
+	return named(e.Prompt)
 }
 
 func named(prompt string) string {

@@ -28,6 +28,8 @@ var every = []schemas.Event{
 	{Kind: schemas.EventWaiting, Backend: "b", Cause: "429 some_code_of_the_provider"},
 	{Kind: schemas.EventEscalated, Outcome: "review"},
 	{Kind: schemas.EventSuperseded},
+	{Kind: schemas.EventFinished, Backend: "b", Queue: "q", Outcome: "failed", Category: "invalid_request"},
+	{Kind: schemas.EventFinished, Backend: "b", Queue: "q", Outcome: "succeeded", Model: "m"},
 	{Kind: schemas.EventFinished, Backend: "b", Queue: "q", Prompt: "p@1", Outcome: "failed", Category: "timeout", Totals: &schemas.Totals{TimingMS: schemas.Timing{Total: 1500}}},
 }
 
@@ -45,6 +47,8 @@ emend_superseded_total 1
 emend_cost_usd_total{backend="b"} 0.25
 emend_tokens_total{backend="b",type="input"} 7
 emend_tokens_total{backend="b",type="output"} 3
+emend_runs_total{backend="b",category="invalid_request",prompt="(none)",queue="q",status="failed"} 1
+emend_runs_total{backend="b",category="",prompt="(inline)",queue="q",status="succeeded"} 1
 emend_runs_total{backend="b",category="timeout",prompt="p@1",queue="q",status="failed"} 1
 emend_run_seconds_sum{backend="b",status="failed"} 1.5
 emend_call_seconds_count{backend="b"} 2

@@ -29,8 +29,12 @@ type PromptVerdicts struct {
 	Keywords map[string]int64 `json:"keywords,omitempty"`
 }
 
-// Inline is the name under which runs without a prompt are counted.
-const Inline = "(inline)"
+// Inline is the name under which runs without a prompt are counted, None that of requests that came to no run: of which prompt
+// they were to be is not known, or is no name of a definition.
+const (
+	Inline = "(inline)"
+	None   = "(none)"
+)
 
 // Count takes one event; all but verdicts are ignored.
 func (v *Verdicts) Count(e event.Event) {
