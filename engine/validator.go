@@ -40,6 +40,7 @@ func (x *effects) Validate(ctx context.Context, s run.State, a run.Validate) run
 		x.voted(ctx, s, v, out, began)
 		return out
 	}
+	p.Session = x.plan.Session
 	for range v.Retries + 1 {
 		if x.plan.MaxCost > 0 {
 			p.MaxCost = max(x.plan.MaxCost-s.Cost.USD-out.Cost.USD, 1)

@@ -124,6 +124,8 @@ func TestGovernanceProblems(t *testing.T) {
 		"output: {mode: json_schema, schema: {properties: {a: {type: string}}}}\nchecks: [{rule: 'a > 1'}]":         ":3: checks[0]: found no matching overload",
 		"output: {mode: json_schema, schema: {properties: {a: {type: string}}}}\nchecks: [{rule: 'a ==', x: y}]":    ":3: checks[0].x: unknown field",
 		"output: {mode: json_schema, schema: {properties: {a: {type: string, examples: [1]}}}}":                     ":2: output.schema: schema at properties.a, keyword examples",
+		"output: {mode: json}\nchecks: [{judge: x@1, repair_attempts: 4}]":                                          ":3: checks[0].repair_attempts: is 4",
+		"output: {mode: json}\nchecks: [{rule: 'true', repair_attempts: 1}]":                                        ":3: checks[0].repair_attempts: has no effect on a rule",
 		"output: {mode: json}\nchecks: [{judge: x@1, retries: 11}]":                                                 ":3: checks[0].retries: is 11",
 		"output: {mode: json_schema, schema: {}}\nchecks: [{field: a, values: []}]":                                 ":3: checks[0].values: has 0 entries",
 		"output: {mode: none}\nchecks: [{field: a, min: 1}]":                                                        ":3: checks[0]: mode none takes any text, so a rule has no fields",
@@ -255,11 +257,29 @@ func TestARequestsRepairWords(t *testing.T) {
 	}
 }
 
+// A judge's repairs multiply its calls, and its plan has them as its budget.
+func TestJudgeRepairs(t *testing.T) {
+	s, err := LoadFS(judgedFolder(goodJudge, "checks: [{judge: judge, retries: 1, repair_attempts: 2}]").fs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Plan(schemas.Request{Prompt: "x", Profile: "p"}, Origin{Library: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.MaxValidatorCalls() != 18 {
+		t.Errorf("at most %d calls", p.MaxValidatorCalls())
+	}
+	if j, err := p.Validators[0].Plan(run.Question{Candidate: "{}"}); err != nil || j.Output.RepairAttempts != 2 || j.MaxCalls() != 9 {
+		t.Errorf("%+v, %v", j, err)
+	}
+}
+
 // A saved State belongs to the checks that it was judged under.
 func TestTheFingerprintCoversChecks(t *testing.T) {
 	seen := map[string]string{}
 	for _, checks := range []string{"", "checks: [{field: a, min: 1}]", "checks: [{field: a, min: 2}]", "validation_rules: [{field: a, min: 1}]",
-		"checks: [{judge: judge@2}]", "checks: [{judge: judge@2, retries: 1}]", "checks: [{judge: judge@2}]\nvalidation_policy: {semantic_rejection: reject_output}"} {
+		"checks: [{judge: judge@2}]", "checks: [{judge: judge@2, retries: 1}]", "checks: [{judge: judge@2, repair_attempts: 1}]", "checks: [{judge: judge@2}]\nvalidation_policy: {semantic_rejection: reject_output}"} {
 		s, err := LoadFS(judgedFolder(goodJudge, checks).fs())
 		if err != nil {
 			t.Fatal(err)

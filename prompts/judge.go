@@ -13,8 +13,8 @@ import (
 
 // judge is a prompt that another one names in its checks.
 type judge struct {
-	compiled *compiled
-	retries  int
+	compiled         *compiled
+	retries, repairs int
 }
 
 // Inputs that a judge's prompt may declare, and is given: the answer, the conversation that it answers as a list of
@@ -56,7 +56,7 @@ func (src *source) judges(s *Snapshot, c *compiled, r *report) {
 		for _, fault := range found.unfitJudge() {
 			r.fault(at, "%s cannot judge: %s", found.ref(), fault)
 		}
-		c.judges = append(c.judges, judge{found, check.Retries})
+		c.judges = append(c.judges, judge{found, check.Retries, check.RepairAttempts})
 	}
 }
 
@@ -93,13 +93,14 @@ func (s *Snapshot) validators(c *compiled) []run.Validator {
 	for _, j := range c.judges {
 		retries := j.compiled.retries(s)
 		out = append(out, run.Validator{Name: j.compiled.ref(), Backend: s.config.Profiles[j.compiled.def.Profile].Backend, Retries: j.retries,
-			MaxCalls: retries + 1, Plan: func(q run.Question) (*run.Plan, error) { return s.judgePlan(j.compiled, retries, q) }})
+			MaxCalls: (retries + 1) * (j.repairs + 1), Plan: func(q run.Question) (*run.Plan, error) { return s.judgePlan(j, retries, q) }})
 	}
 	return out
 }
 
 // judgePlan renders one judge's run.
-func (s *Snapshot) judgePlan(c *compiled, retries int, q run.Question) (*run.Plan, error) {
+func (s *Snapshot) judgePlan(j judge, retries int, q run.Question) (*run.Plan, error) {
+	c := j.compiled
 	inputs, err := c.judgeInputs(q)
 	if err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func (s *Snapshot) judgePlan(c *compiled, retries int, q run.Question) (*run.Pla
 	}
 	profile := s.config.Profiles[c.def.Profile]
 	backend, _ := s.backend(profile.Backend)
-	output := effective(schemas.Output{Mode: schemas.ModeJSONSchema, Schema: json.RawMessage(judgeSchema)})
+	output := effective(schemas.Output{Mode: schemas.ModeJSONSchema, Schema: json.RawMessage(judgeSchema), RepairAttempts: j.repairs})
 	compiled, err := compileContract(output, nil)
 	if err != nil {
 		return nil, err

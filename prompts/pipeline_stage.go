@@ -158,7 +158,7 @@ func (s *Snapshot) stepDigest(c *compiled, chunk bool) string {
 	}
 	judges := make([]string, 0, len(c.judges))
 	for _, j := range c.judges {
-		judges = append(judges, fmt.Sprint(j.retries), s.promptDigest(j.compiled))
+		judges = append(judges, fmt.Sprint(j.retries, j.repairs), s.promptDigest(j.compiled))
 	}
 	raw, err := json.Marshal([]any{pipeline.Protocol, checks, c.def.ValidationRules, c.def.ValidationPolicy, c.def.Retries, judges})
 	if err != nil {

@@ -106,6 +106,7 @@ func TestPipelineDigest(t *testing.T) {
 		{"prompts/tidy@1.yaml", "merged: {}", "merged: {max: 2MiB}"},
 		{"pipelines/digest@1.yaml", "validator_failure: fail_run", "validator_failure: warn_continue"},
 		{"pipelines/digest@1.yaml", "{judge: judge}", "{judge: judge, retries: 1}"},
+		{"pipelines/digest@1.yaml", "{judge: judge}", "{judge: judge, repair_attempts: 1}"},
 		{"pipelines/digest@1.yaml", "size(names) < 9", "size(names) < 8"},
 	} {
 		p := digestWith(t, c.file, c.from, c.to)

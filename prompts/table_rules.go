@@ -96,6 +96,7 @@ var ruleObject = &object{name: "validation_rule", doc: "A business rule: rule, f
 var checkObject = &object{name: "check", doc: "A rule on the answer, or a judge of it.", also: checkCheck, fields: append([]field{
 	{name: "judge", kind: text{}, doc: "a prompt with a profile of its own, as id or id@version, that approves or rejects a valid answer"},
 	{name: "retries", kind: whole{0, maxJudgeRetries}, doc: "further tries of a judge that came to no decision", def: "0"},
+	{name: "repair_attempts", kind: whole{0, MaxRepairAttempts}, doc: "corrective calls after a judge's answer that is no decision, in each try", def: "0"},
 }, ruleFields...)}
 
 const maxJudgeRetries = 10
@@ -136,6 +137,9 @@ func checkCheck(r *report, at string, v any) {
 	if c.Judge == "" {
 		if c.Retries != 0 {
 			r.once(join(at, "retries"), "has no effect on a rule: the same answer gives the same verdict; remove it")
+		}
+		if c.RepairAttempts != 0 {
+			r.once(join(at, "repair_attempts"), "has no effect on a rule, which makes no call; the prompt's own stand under output; remove it")
 		}
 		checkRule(r, at, c.Rule)
 		return

@@ -41,6 +41,8 @@ type CheckSpec struct {
 	Judge string `yaml:"judge"`
 	// Retries of a judge that came to no decision.
 	Retries int `yaml:"retries"`
+	// RepairAttempts are a judge's own corrective calls after an answer that is no decision, in each try.
+	RepairAttempts int `yaml:"repair_attempts"`
 }
 
 // ValidationPolicy says what follows when a judge does not approve (seed 004).
