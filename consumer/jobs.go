@@ -29,7 +29,10 @@ type child struct {
 	early *word
 	// reuse is the key under which its output may be kept.
 	reuse string
-	since time.Time
+	// request is its run's; fresh says that no kept output will do.
+	request schemas.Request
+	fresh   bool
+	since   time.Time
 }
 
 // sweepEvery is how often jobs are looked at of whose end no word came: events may be lost. patienceOf is how long a job is
@@ -51,7 +54,8 @@ func (c *coordination) publish(p pipeline.Publish) error {
 		return nil
 	}
 	step := c.run.Run.Binding(p.Job)
-	ch := &child{job: p.Job, key: Key{c.h.key.Queue, pipeline.ChildID(c.parent, c.content, p.Job)}, backend: step.Backend, since: time.Now()}
+	ch := &child{job: p.Job, key: Key{c.h.key.Queue, pipeline.ChildID(c.parent, c.content, p.Job)}, backend: step.Backend, since: time.Now(),
+		request: c.run.JobRequest(p.Job, inputs), fresh: p.Fresh}
 	if p.Fresh {
 		ch.key.ID += "-fresh"
 	}
@@ -59,28 +63,44 @@ func (c *coordination) publish(p pipeline.Publish) error {
 		ch.reuse = pipeline.ReuseKey(step, inputs)
 	}
 	c.out[ch.key.ID], c.jobs[ch.job] = ch, ch
-	request := c.run.JobRequest(p.Job, inputs)
-	c.tasks.do(func(ctx context.Context) report { return c.begin(ctx, ch, request, p.Fresh) })
+	c.tasks.do(func(ctx context.Context) report { return c.begin(ctx, ch) })
 	return nil
 }
 
+// errStale says that a job ended before this pipeline run was asked for, by an answer that is not accepted and completely
+// validated: it is no checkpoint of this one.
+var errStale = errors.New("an earlier run of the job was not accepted by every validator")
+
+// anew runs a job again whose result under id is stale. Such a result is an answer, which nothing replaces: the job gets an id of
+// this request, under which a redelivery finds it.
+func (c *coordination) anew(ch *child, id string) {
+	if c.jobs[ch.job] != ch || ch.key.ID != id {
+		return
+	}
+	delete(c.out, id)
+	ch.key.ID = pipeline.AgainID(id, c.h.d.seq)
+	ch.sent, ch.early, ch.since = false, nil, time.Now()
+	c.out[ch.key.ID] = ch
+	c.tasks.do(func(ctx context.Context) report { return c.begin(ctx, ch) })
+}
+
 // begin is the task that starts a job. It touches nothing of the coordination that changes.
-func (c *coordination) begin(ctx context.Context, ch *child, request schemas.Request, fresh bool) report {
-	if out := c.reuse.get(ctx, ch.reuse); out != nil && !fresh {
+func (c *coordination) begin(ctx context.Context, ch *child) report {
+	if out := c.reuse.get(ctx, ch.reuse); out != nil && !ch.fresh {
 		return func() error {
 			c.told(ch.job, pipeline.Outcome{Status: schemas.StatusSucceeded, Output: out, Reused: true})
 			return nil
 		}
 	}
 	w := c.h.w
-	body, err := w.blobs.Offload(ctx, ch.key.Queue, request, int(w.nc.MaxPayload())-headerRoom)
+	body, err := w.blobs.Offload(ctx, ch.key.Queue, ch.request, int(w.nc.MaxPayload())-headerRoom)
 	if err != nil {
 		return fails(fmt.Errorf("the request of job %s: %w", ch.key.ID, err))
 	}
 	fingerprint := schemas.Fingerprint(ch.backend, body)
 	if c.resumed {
 		if o, err := c.settled(ctx, ch, fingerprint); o != nil || err != nil {
-			return c.outcome(ch, o, err)
+			return c.outcome(ch, ch.key.ID, o, err)
 		}
 	}
 	err = c.send(ctx, ch, body)
@@ -95,9 +115,13 @@ func (c *coordination) begin(ctx context.Context, ch *child, request schemas.Req
 
 func fails(err error) report { return func() error { return err } }
 
-// outcome reports what a look at a job came to.
-func (c *coordination) outcome(ch *child, o *pipeline.Outcome, err error) report {
+// outcome reports what a look at a job's run under id came to.
+func (c *coordination) outcome(ch *child, id string, o *pipeline.Outcome, err error) report {
 	return func() error {
+		if errors.Is(err, errStale) {
+			c.anew(ch, id)
+			return nil
+		}
 		if err == nil && o != nil {
 			c.told(ch.job, *o)
 		}
@@ -155,17 +179,19 @@ func (c *coordination) settled(ctx context.Context, ch *child, fingerprint strin
 	if err != nil || r == nil {
 		return nil, err
 	}
-	return c.counts(ctx, ch, r, fingerprint)
+	return c.counts(ctx, r, fingerprint)
 }
 
-// counts tells a result that is this job's from another's, and from one before this pipeline run that is no answer and is to be
-// replaced.
-func (c *coordination) counts(ctx context.Context, ch *child, r *schemas.Result, fingerprint string) (*pipeline.Outcome, error) {
+// counts tells a result that is this job's from another's, and from one before this pipeline run: one that is no answer is to be
+// replaced, and only an answer that was accepted and completely validated is taken over (seed 004).
+func (c *coordination) counts(ctx context.Context, r *schemas.Result, fingerprint string) (*pipeline.Outcome, error) {
 	if r.Request.SHA256 != fingerprint {
-		return nil, fmt.Errorf("%w: %s is settled; publish the pipeline run under another id", errConflict, ch.key.ID)
+		return nil, fmt.Errorf("%w: %s is settled; publish the pipeline run under another id", errConflict, r.ID)
 	}
-	if unanswered(r.Status) && r.Request.Seq <= c.h.d.seq {
+	if before := r.Request.Seq <= c.h.d.seq; before && unanswered(r.Status) {
 		return nil, nil
+	} else if before && r.Status != schemas.StatusSucceeded {
+		return nil, errStale
 	}
 	if err := c.h.w.blobs.Fill(ctx, r); err != nil {
 		return nil, err
@@ -203,11 +229,8 @@ func (c *coordination) hearOf(ch *child, w word) error {
 		c.lookAt(ch)
 		return nil
 	}
-	o, err := c.counts(c.h.w.base, ch, r, ch.fingerprint)
-	if err == nil && o != nil {
-		c.told(ch.job, *o)
-	}
-	return err
+	o, err := c.counts(c.h.w.base, r, ch.fingerprint)
+	return c.outcome(ch, r.ID, o, err)()
 }
 
 // reported takes in what came of tasks.
@@ -227,10 +250,10 @@ func (c *coordination) lookAt(ch *child) {
 	if !ch.sent {
 		return
 	}
-	fingerprint := ch.fingerprint
+	at := *ch
 	c.tasks.do(func(ctx context.Context) report {
-		o, err := c.look(ctx, ch, fingerprint)
-		return c.outcome(ch, o, err)
+		o, err := c.look(ctx, &at, at.fingerprint)
+		return c.outcome(ch, at.key.ID, o, err)
 	})
 }
 

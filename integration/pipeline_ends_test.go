@@ -107,6 +107,7 @@ func TestIncompleteAndRejectedJobsAreNoCheckpoint(t *testing.T) {
 		"pipelines/digest@1.yaml": "chunk: {by: json_lines}\nlanes: {a: {extract: {prompt: names, validation_policy: {semantic_rejection: reject_output}}}}\nreuse: none\nwindow: 1\n"})
 	s.judgeAnswers(3)
 	s.mock.answers[`JUDGE [\"n3\"]`] = "no decision"
+	s.write("emend.yaml", strings.Replace(s.read("emend.yaml"), "drain_timeout: 20s", "drain_timeout: 0s", 1))
 	doc := document(strings.Replace(lines(4, "x"), "x line4.", "x BAD-REQUEST", 1))
 	w := s.worker()
 	s.publishPipeline("one", doc)

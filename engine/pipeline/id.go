@@ -23,6 +23,10 @@ func ChildID(parentTag, contentTag string, j Job) string {
 	return id
 }
 
+// AgainID is the id under which a job is run again for the parent's request of sequence seq, where an earlier run of it ended by
+// an answer that is no checkpoint.
+func AgainID(id string, seq uint64) string { return fmt.Sprintf("%s-r%d", id, seq) }
+
 // IsChildOf reports whether an id is that of a job of the parent, whatever the parent asked.
 func IsChildOf(parentTag, id string) bool { return strings.HasPrefix(id, parentTag+"-") }
 
