@@ -37,6 +37,8 @@ type BillRow struct {
 	Input  int64       `json:"input_tokens"`
 	Output int64       `json:"output_tokens"`
 	USD    schemas.USD `json:"cost_usd"`
+	// CostState says how far USD is what the calls cost: known, partial, or unknown for all.
+	CostState string `json:"cost_state"`
 	// Unknown calls, or runs of the time before events, may have been billed, and what they cost is not known.
 	Unknown int `json:"unknown"`
 	// Open calls were begun, and nobody told their end: they are under way, or their worker was killed.
@@ -46,12 +48,20 @@ type BillRow struct {
 // BillWords are what a bill can be made by.
 var BillWords = []string{"backend", "queue", "prompt", "profile", "model", "validator", "worker", "outcome", "day", "hour"}
 
-// Bill reads the events and results from since on. It needs the rights of Status.
-func (c *Client) Bill(ctx context.Context, since time.Time, by []string) (*Bill, error) {
+// CheckBill refuses what no bill is made by.
+func CheckBill(by []string) error {
 	for _, word := range by {
 		if !slices.Contains(BillWords, word) {
-			return nil, fmt.Errorf("a bill is made by %s, not by %q", strings.Join(BillWords, ", "), word)
+			return fmt.Errorf("a bill is made by %s, not by %q", strings.Join(BillWords, ", "), word)
 		}
+	}
+	return nil
+}
+
+// Bill reads the events and results from since on. It needs the rights of Status.
+func (c *Client) Bill(ctx context.Context, since time.Time, by []string) (*Bill, error) {
+	if err := CheckBill(by); err != nil {
+		return nil, err
 	}
 	b := &Bill{Since: since.UTC(), Events: since.UTC(), By: by, rows: map[string]*BillRow{}, open: map[string]*BillRow{}}
 	s, err := c.js.Stream(ctx, c.names.EventsStream())
@@ -180,6 +190,16 @@ func (b *Bill) row(e schemas.Event, at time.Time) *BillRow {
 	return b.rows[key]
 }
 
+func (r *BillRow) costState() string {
+	switch {
+	case r.Unknown == 0:
+		return schemas.CostKnown
+	case r.USD == 0:
+		return schemas.CostUnknown
+	}
+	return schemas.CostPartial
+}
+
 // close sums up; the dearest come first.
 func (b *Bill) close() {
 	b.Rows, b.Total.Of = []BillRow{}, []string{}
@@ -187,10 +207,12 @@ func (b *Bill) close() {
 		if r.Calls+r.Open+r.Unknown == 0 {
 			continue // its call has ended in another row, as --by outcome has it
 		}
+		r.CostState = r.costState()
 		b.Rows = append(b.Rows, *r)
 		t := &b.Total
 		t.Calls, t.Input, t.Output, t.USD, t.Unknown, t.Open = t.Calls+r.Calls, t.Input+r.Input, t.Output+r.Output, t.USD+r.USD, t.Unknown+r.Unknown, t.Open+r.Open
 	}
+	b.Total.CostState = b.Total.costState()
 	slices.SortFunc(b.Rows, func(x, y BillRow) int {
 		return cmp.Or(cmp.Compare(y.USD, x.USD), cmp.Compare(y.Calls, x.Calls), slices.Compare(x.Of, y.Of))
 	})

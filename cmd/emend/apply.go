@@ -21,7 +21,7 @@ import (
 func (a *app) apply() *cobra.Command {
 	var f natsFlags
 	var skip bool
-	c := &cobra.Command{Use: "apply [DIR]", Short: "Store a folder's definitions as a numbered catalog that all workers follow", Args: cobra.MaximumNArgs(1),
+	c := &cobra.Command{Use: "apply [DIR]", Short: "Store a folder's definitions as a numbered catalog that all workers follow", Args: atMost(1),
 		Long: "Checks the folder and plays its prompts' tests, and stores exactly the files that its definitions are made of. Workers that `serve --catalog` take it up for runs that\n" +
 			"start from then on. A folder with faults, or with tests that fail, is refused. Keys are not in a catalog: they stay in the workers' environment and files.",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -95,7 +95,7 @@ func (a *app) printApplied(number int, changed bool, size int, snap *prompts.Sna
 	case !changed:
 		fmt.Fprintf(a.out, "catalog %d holds this already\n", number)
 	default:
-		fmt.Fprintf(a.out, "catalog %d: %d prompts, %d bytes\n", number, len(snap.Prompts()), size)
+		fmt.Fprintf(a.out, "catalog %d: %s, %d bytes\n", number, counted(len(snap.Prompts()), "prompt"), size)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (a *app) catalogCmd() *cobra.Command {
 
 func (a *app) catalogLs() *cobra.Command {
 	var f natsFlags
-	c := &cobra.Command{Use: "ls", Short: "List the kept catalogs, oldest first", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+	c := &cobra.Command{Use: "ls", Short: "List the kept catalogs, oldest first", Args: atMost(0), RunE: func(c *cobra.Command, _ []string) error {
 		ctx, cancel := within(c.Context(), askWithin)
 		defer cancel()
 		return f.catalogs(ctx, prompts.NATS{}, false, func(catalogs *consumer.Catalogs) error {
@@ -163,7 +163,7 @@ func (a *app) catalogGet() *cobra.Command {
 	var f natsFlags
 	var number int
 	var out string
-	c := &cobra.Command{Use: "get", Short: "Write a catalog's files into a folder: to look at, or to apply again", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "get", Short: "Write a catalog's files into a folder: to look at, or to apply again", Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if out == "" {
 				return errors.New("give -o FOLDER: where the files go")

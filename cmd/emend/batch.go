@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,7 +23,9 @@ type batchOptions struct {
 	natsFlags
 	dir, out, backend, queue, prompt, profile, prefix string
 	window                                            int
-	unordered                                         bool
+	unordered, retry                                  bool
+	// told says that the backend was given, not found.
+	told bool
 }
 
 // batchCmd runs files of runs.
@@ -36,8 +37,11 @@ func (a *app) batchCmd() *cobra.Command {
 
 func (o *batchOptions) add(c *cobra.Command, do func(context.Context, *batchOptions, string) error) *cobra.Command {
 	o.register(c)
-	c.Args = cobra.ExactArgs(1)
-	c.RunE = func(c *cobra.Command, args []string) error { return do(c.Context(), o, args[0]) }
+	c.Args = exactly("the file of runs")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		o.told = o.backend != ""
+		return do(c.Context(), o, args[0])
+	}
 	c.Flags().StringVarP(&o.out, "output", "o", "", "the `FILE` of results, a line each")
 	c.Flags().StringVar(&o.prompt, "prompt", "", "the prompt of lines that name none, \"id\" or \"id@version\"")
 	c.Flags().StringVar(&o.profile, "profile", "", "a profile in place of the prompt's, or of the model that OpenAI Batch lines name")
@@ -54,10 +58,13 @@ func (a *app) batchRun() *cobra.Command {
 		Long: "Reads lines {\"id\": \"...\", \"inputs\": {...}} (and any other field of a request), or OpenAI Batch lines\n" +
 			"{\"custom_id\", \"method\", \"url\", \"body\"}, runs each once, and writes its result as a line of OUT. The file is checked\n" +
 			"before anything is published. Interrupted and started again, results in OUT are kept, stored ones are fetched, and\n" +
-			"nothing is published twice.",
-		Example: "  emend batch run invoices.jsonl -o results.jsonl --prompt extract-invoice"}, a.runBatch)
+			"nothing is published twice. With --retry-failed, lines that failed, expired or were cancelled run again, and their new\n" +
+			"results replace the old ones.",
+		Example: "  emend batch run invoices.jsonl -o results.jsonl --prompt extract-invoice\n" +
+			"  emend batch run invoices.jsonl -o results.jsonl --prompt extract-invoice --retry-failed"}, a.runBatch)
 	c.Flags().IntVar(&o.window, "in-flight", batch.DefaultWindow, "runs under way at once")
 	c.Flags().BoolVar(&o.unordered, "unordered", false, "write results as they come, not in the order of the file")
+	c.Flags().BoolVar(&o.retry, "retry-failed", false, "run lines again whose result is failed, expired or cancelled")
 	return c
 }
 
@@ -81,6 +88,7 @@ func (o *batchOptions) input(path string) (*batch.Input, *batch.Survey, error) {
 		return nil, nil, errors.New("-o names the input itself; give another file")
 	}
 	in := &batch.Input{Path: path, Prompt: o.prompt, Profile: o.profile, Prefix: o.prefix, CheckID: subjects.CheckID, ProfileOf: o.profileOf()}
+	o.known(in)
 	survey, err := in.Check()
 	if err == nil {
 		err = survey.Err()
@@ -89,6 +97,26 @@ func (o *batchOptions) input(path string) (*batch.Input, *batch.Survey, error) {
 		o.backend, err = o.backendOf(in)
 	}
 	return in, survey, err
+}
+
+// known has the lines checked by the folder's definitions. The first line tells the backend, as backendOf has it.
+func (o *batchOptions) known(in *batch.Input) {
+	l := localOf(o.dir, o.backend, o.queue, o.told)
+	if l.snap == nil {
+		return
+	}
+	in.CheckRequest = func(req schemas.Request) error {
+		if l.backend == "" {
+			if req.Prompt == "" && req.Profile == "" {
+				return nil // backendOf says what is missing
+			}
+			var err error
+			if l.backend, err = backendIn(l.snap, o.dir, req); err != nil {
+				return err
+			}
+		}
+		return l.check(req)
+	}
 }
 
 func same(a, b string) bool {
@@ -165,9 +193,14 @@ func (a *app) runBatch(ctx context.Context, o *batchOptions, path string) error 
 	if err != nil {
 		return err
 	}
-	r := &batch.Runner{In: in, Out: out, Window: o.window, Ordered: !o.unordered}
-	r.Prepare(tally)
+	r := &batch.Runner{In: in, Out: out, Window: o.window, Ordered: !o.unordered, Retry: o.retry}
 	return o.ask(ctx, asking{dir: o.dir, name: "batch"}, func(ctx context.Context, client *consumer.Client) error {
+		if o.retry {
+			if tally, err = out.DropUnanswered(survey); err != nil {
+				return failed(err)
+			}
+		}
+		r.Prepare(tally)
 		carrier, err := client.Batch(o.backend, o.queue, r.Arrived)
 		if err != nil {
 			return failed(err)
@@ -180,17 +213,17 @@ func (a *app) runBatch(ctx context.Context, o *batchOptions, path string) error 
 		if err := a.printTally(tally, nil); err != nil {
 			return err
 		}
-		return batchExit(ctx, o, filepath.Base(path), tally, err)
+		return a.batchExit(ctx, path, tally, err)
 	})
 }
 
 // batchExit is the exit of a batch: that of its worst result.
-func batchExit(ctx context.Context, o *batchOptions, path string, t batch.Tally, err error) error {
+func (a *app) batchExit(ctx context.Context, path string, t batch.Tally, err error) error {
 	switch {
 	case err != nil:
 		return failed(fmt.Errorf("%w; what is written is kept, and the same command goes on", err))
 	case ctx.Err() != nil:
-		return pending(fmt.Errorf("interrupted; runs under way go on. The same command goes on, `emend batch cancel %s -o %s` stops them", path, o.out))
+		return pending(fmt.Errorf("interrupted; runs under way go on. The same command goes on, `%s` stops them", a.again("batch cancel", path)))
 	case t.Failures() > 0:
 		return &exitError{code: exitFailed}
 	case t.InReview > 0:
@@ -244,7 +277,7 @@ func (a *app) cancelBatch(ctx context.Context, o *batchOptions, path string) err
 		return err
 	})
 	if !a.json && err == nil {
-		fmt.Fprintf(a.out, "%d runs cancelled\n", stopped)
+		fmt.Fprintf(a.out, "%s cancelled\n", counted(stopped, "run"))
 	}
 	return err
 }

@@ -88,13 +88,39 @@ func (p pace) text(t batch.Tally, now time.Time, bar bool) string {
 
 // costText is what a batch has cost so far.
 func costText(t batch.Tally) string {
-	switch {
-	case t.Unpriced > 0 && t.Cost == 0:
-		return "cost unknown"
-	case t.Unpriced > 0:
-		return "at least " + dollars(t.Cost)
+	if text := spent(t.Cost, t.CostState); text != schemas.CostUnknown {
+		return text
 	}
-	return dollars(t.Cost)
+	return "cost unknown"
+}
+
+// spent is an amount with what is known of it.
+func spent(u schemas.USD, state string) string {
+	switch state {
+	case schemas.CostUnknown:
+		return schemas.CostUnknown
+	case schemas.CostPartial:
+		return "at least " + dollars(u)
+	}
+	return dollars(u)
+}
+
+// printFailures names the first runs without an output, and says where to look.
+func (a *app) printFailures(t batch.Tally) {
+	if len(t.Failed) == 0 {
+		return
+	}
+	var names []string
+	for _, f := range t.Failed {
+		names = append(names, fmt.Sprintf("%s (%s)", f.ID, f.Reason))
+	}
+	more := ""
+	if n := t.Failures() - len(names); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	fmt.Fprintf(a.out, "without an output: %s%s\n", strings.Join(names, ", "), more)
+	fmt.Fprintf(a.out, "why: error.message of their lines in the output, or %s; once the cause is gone, --retry-failed runs them again\n",
+		a.again("explain", t.Failed[0].ID))
 }
 
 // dollars is an amount for people: to the cent, or where it is less than a dollar to a hundredth of one.
@@ -119,8 +145,9 @@ func (a *app) printTally(t batch.Tally, states map[string]int) error {
 		fmt.Fprintf(a.out, "%8d %s\n", t.Statuses[status], a.colour(statusColour(status), status))
 	}
 	if t.Done > 0 {
-		fmt.Fprintln(a.out, "cost:", costText(t))
+		fmt.Fprintln(a.out, "cost:", strings.TrimPrefix(costText(t), "cost "))
 	}
+	a.printFailures(t)
 	if t.InReview > 0 {
 		fmt.Fprintf(a.out, "%8d in_review: their results come when the batch is run again after the decision\n", t.InReview)
 	}

@@ -78,15 +78,27 @@ func TestBatchFromTheShell(t *testing.T) {
 	t.Run("again, with more lines", func(t *testing.T) {
 		write(t, in, lines.String()+`{"id":"w","inputs":{"kind":"WRONG"}}`+"\n")
 		r := at("batch", "run", in, "-o", out, "--prompt", "work", "--json")
-		if r.code != exitInvalid || r.out != `{"lines":21,"done":21,"statuses":{"invalid":1,"succeeded":20},"before":20,"cost_usd":0,"cost_unknown":21}`+"\n" {
+		if r.code != exitInvalid || r.out != `{"lines":21,"done":21,"statuses":{"invalid":1,"succeeded":20},"before":20,"cost_usd":0,"cost_unknown":21,"cost_state":"unknown"}`+"\n" {
 			t.Errorf("%+v", r)
 		}
 		write(t, in, lines.String()+`{"id":"w","inputs":{"kind":"WRONG"}}`+"\n"+`{"id":"b","inputs":{"kind":"BAD"}}`+"\n"+`{"id":"u","inputs":{"other":1}}`)
-		if r := at("batch", "run", in, "-o", out, "--prompt", "work", "--unordered"); r.code != exitFailed || !strings.Contains(r.out, "2 failed") {
+		if r := at("batch", "run", in, "-o", out, "--prompt", "work"); r.code != exitUsage || !strings.Contains(r.err, "line 23: ") || !strings.Contains(r.err, "inputs.other") {
 			t.Errorf("%+v", r)
 		}
-		if n := len(readResults(t, out)); n != 23 {
+		write(t, in, lines.String()+`{"id":"w","inputs":{"kind":"WRONG"}}`+"\n"+`{"id":"b","inputs":{"kind":"BAD"}}`)
+		if r := at("batch", "run", in, "-o", out, "--prompt", "work", "--unordered"); r.code != exitFailed || !strings.Contains(r.out, "1 failed") ||
+			!strings.Contains(r.out, "without an output: b (provider_status)\n") || !strings.Contains(r.out, "cost: unknown\n") || !strings.Contains(r.out, "emend explain b --") {
+			t.Errorf("%+v", r)
+		}
+		if n := len(readResults(t, out)); n != 22 {
 			t.Errorf("%d results", n)
+		}
+		before := readResults(t, out)[21].Request.Seq
+		if r := at("batch", "run", in, "-o", out, "--prompt", "work", "--retry-failed"); r.code != exitFailed || !strings.Contains(r.out, "1 failed") {
+			t.Errorf("%+v", r)
+		}
+		if again := readResults(t, out); len(again) != 22 || again[21].ID != "b" || again[21].Request.Seq <= before {
+			t.Errorf("%+v", again[len(again)-1])
 		}
 	})
 	t.Run("openai", func(t *testing.T) { batchOfOpenAI(t, dir, at) })
@@ -146,7 +158,7 @@ func batchStopped(t *testing.T, dir, url string, at func(...string) ran) {
 	if r := at("batch", "status", in, "-o", out, "--prompt", "work", "--json"); r.code != exitOK || !strings.Contains(r.out, `"lines":2,"done":0`) || !strings.Contains(r.out, `"states":{"`) {
 		t.Errorf("%+v", r)
 	}
-	if r := at("batch", "cancel", in, "-o", out, "--prompt", "work"); r.code != exitOK || !strings.Contains(r.out, "1 runs cancelled") {
+	if r := at("batch", "cancel", in, "-o", out, "--prompt", "work"); r.code != exitOK || !strings.Contains(r.out, "1 run cancelled") {
 		t.Errorf("%+v", r)
 	}
 	if r := at("batch", "status", in, "-o", out, "--prompt", "work"); r.code != exitOK || !strings.Contains(r.out, "1 ended, to be fetched") {
@@ -182,7 +194,7 @@ func badBatches(t *testing.T, dir string, at func(...string) ran) {
 
 func TestTheLineOfABatch(t *testing.T) {
 	began := time.Unix(1000, 0)
-	tally := batch.Tally{Lines: 100, Done: 60, Before: 20, InReview: 2, Cost: 3 * schemas.Dollar / 2, Unpriced: 1, Statuses: map[string]int{schemas.StatusFailed: 3}}
+	tally := batch.Tally{Lines: 100, Done: 60, Before: 20, InReview: 2, Cost: 3 * schemas.Dollar / 2, Unpriced: 1, CostState: schemas.CostPartial, Statuses: map[string]int{schemas.StatusFailed: 3}}
 	p, now := pace{began}, began.Add(10*time.Second)
 	if got := p.text(tally, now, false); got != "60 of 100, 4.0/s, 3 failed, at least $1.50, 2 in review, 10s left" {
 		t.Error(got)
@@ -220,22 +232,22 @@ func TestDollarsForPeople(t *testing.T) {
 			t.Errorf("%s is %s", u, got)
 		}
 	}
-	if got := costText(batch.Tally{Unpriced: 2}); got != "cost unknown" {
+	if got := costText(batch.Tally{Unpriced: 2, CostState: schemas.CostUnknown}); got != "cost unknown" {
 		t.Error(got)
 	}
 }
 
 func billed(t *testing.T, at func(...string) ran) {
 	r := at("bill", "--by", "queue", "--since", "1h")
-	for _, want := range []string{"QUEUE    CALLS", "default  ", "total    ", "calls is not known"} {
+	for _, want := range []string{"QUEUE    CALLS", "default  ", "total    ", "calls is not known", "  unknown  "} {
 		if r.code != exitOK || !strings.Contains(r.out, want) {
 			t.Errorf("lacks %q: %+v", want, r)
 		}
 	}
-	if r := at("bill", "--json"); r.code != exitOK || !strings.Contains(r.out, `"by":["backend","model"]`) {
+	if r := at("bill", "--json"); r.code != exitOK || !strings.Contains(r.out, `"by":["backend","model"]`) || !strings.Contains(r.out, `"cost_state":"unknown"`) {
 		t.Errorf("%+v", r)
 	}
-	for want, args := range map[string][]string{`--since "x"`: {"bill", "--since", "x"}, `--since "0s"`: {"bill", "--since", "0s"}} {
+	for want, args := range map[string][]string{`--since "x"`: {"bill", "--since", "x"}, `not by "foo"`: {"bill", "--by", "foo"}, `--since "0s"`: {"bill", "--since", "0s"}} {
 		if r := at(args...); r.code != exitUsage || !strings.Contains(r.err, want) {
 			t.Errorf("%+v", r)
 		}

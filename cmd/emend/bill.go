@@ -18,7 +18,7 @@ func (a *app) bill() *cobra.Command {
 	var f natsFlags
 	var dir, since string
 	var by []string
-	c := &cobra.Command{Use: "bill", Short: "Show what provider calls cost, also those of killed workers and superseded runs", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "bill", Short: "Show what provider calls cost, also those of killed workers and superseded runs", Args: atMost(0),
 		Long: "Sums provider calls by their events: every call that was made counts, whatever became of its run. Events are kept for\n" +
 			"keep.events (6 h); before them the stored results stand in, which know their own calls only.",
 		Example: "  emend bill --by prompt,queue --since 24h",
@@ -26,6 +26,9 @@ func (a *app) bill() *cobra.Command {
 			span, err := prompts.ParseDuration(since)
 			if err != nil || span <= 0 {
 				return fmt.Errorf("--since %q: a duration needs a number and a unit, such as 90m, 24h or 7d", short(since))
+			}
+			if err := consumer.CheckBill(by); err != nil {
+				return fmt.Errorf("--by: %w", err)
 			}
 			return f.ask(c.Context(), asking{dir: dir, name: "bill"}, func(ctx context.Context, client *consumer.Client) error {
 				b, err := client.Bill(ctx, time.Now().Add(-span.Std()), by)
@@ -59,7 +62,7 @@ func (a *app) printBill(b *consumer.Bill) error {
 		for _, word := range r.Of {
 			fmt.Fprintf(w, "%s\t", dash(word))
 		}
-		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%d\t%d\n", r.Calls, r.Input, r.Output, dollars(r.USD), r.Unknown, r.Open)
+		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%d\t%d\n", r.Calls, r.Input, r.Output, spent(r.USD, r.CostState), r.Unknown, r.Open)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -68,7 +71,7 @@ func (a *app) printBill(b *consumer.Bill) error {
 		fmt.Fprintln(a.out, a.colour(yellow, "events reach back to "+b.Events.Local().Format(time.DateTime)+"; before it results stand in, without killed and superseded calls (keep.events)"))
 	}
 	if b.Total.Unknown > 0 {
-		fmt.Fprintln(a.out, a.colour(yellow, fmt.Sprintf("the cost of %d calls is not known: their model has no price, or they did not tell their tokens", b.Total.Unknown)))
+		fmt.Fprintln(a.out, a.colour(yellow, fmt.Sprintf("the cost of %s is not known: no price for the model, or the tokens were not told", counted(b.Total.Unknown, "call"))))
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func TestWorkersFollowCatalogs(t *testing.T) {
 	}
 	one := background(t, "serve", "--catalog", "--nats", srv.URL(), "--worker-id", "one")
 	one("waiting for the first")
-	if r := at("apply", dir); r.code != exitOK || !strings.Contains(r.out, "catalog 1: 1 prompts") {
+	if r := at("apply", dir); r.code != exitOK || !strings.Contains(r.out, "catalog 1: 1 prompt,") {
 		t.Fatalf("apply: %+v", r)
 	}
 	one(`"serving"`)
@@ -126,7 +126,7 @@ func catalogsBack(t *testing.T, at func(...string) ran) {
 	if r := at("catalog", "get", "--number", "99", "-o", back+"2"); r.code != exitFailed || !strings.Contains(r.err, "catalog 99 is not kept") {
 		t.Errorf("get what is not there: %+v", r)
 	}
-	if r := at("apply", back); r.code != exitOK || !strings.Contains(r.out, "catalog 5: 1 prompts") {
+	if r := at("apply", back); r.code != exitOK || !strings.Contains(r.out, "catalog 5: 1 prompt,") {
 		t.Errorf("apply an old one: %+v", r)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // check looks at definitions, offline.
 func (a *app) check() *cobra.Command {
 	var dir string
-	c := &cobra.Command{Use: "check [FOLDER]", Short: "Check definitions, offline: every fault with file and line", Args: cobra.MaximumNArgs(1),
+	c := &cobra.Command{Use: "check [FOLDER]", Short: "Check definitions, offline: every fault with file and line", Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				dir = args[0]
@@ -40,12 +40,12 @@ func (a *app) checkDir(ctx context.Context, dir string) error {
 		for _, f := range faults {
 			fmt.Fprintln(a.out, f)
 		}
-		return &exitError{code: exitUsage, err: fmt.Errorf("%d faults in %s", len(faults), dir)}
+		return &exitError{code: exitUsage, err: fmt.Errorf("%s in %s", counted(len(faults), "fault"), dir)}
 	}
 	for _, w := range warningsOf(dir, snap) {
 		fmt.Fprintf(a.out, "%s %s\n", a.colour(yellow, "warning:"), w)
 	}
-	fmt.Fprintf(a.out, "%s %d prompts%s checked\n", a.colour(green, "ok"), len(snap.Prompts()), pipelinesChecked(snap))
+	fmt.Fprintf(a.out, "%s %s%s checked\n", a.colour(green, "ok"), counted(len(snap.Prompts()), "prompt"), pipelinesChecked(snap))
 	played, err := rehearse.Tests(ctx, snap)
 	if err != nil {
 		return err

@@ -102,7 +102,7 @@ func TestCheckCountsPrompts(t *testing.T) {
 		t.Errorf("another name, for a machine: %+v", r)
 	}
 	write(t, filepath.Join(dir, "prompts/x@1.yaml"), text)
-	if r := emend(t, "", "check", dir); r.code != exitOK || !strings.HasPrefix(r.out, "ok 1 prompts checked\n") {
+	if r := emend(t, "", "check", dir); r.code != exitOK || !strings.HasPrefix(r.out, "ok 1 prompt checked\n") {
 		t.Errorf("one: %+v", r)
 	}
 }

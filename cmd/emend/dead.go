@@ -24,14 +24,14 @@ func (a *app) dead() *cobra.Command {
 func (a *app) deadLs() *cobra.Command {
 	f := &queueFlags{}
 	var q schemas.DeadQuery
-	c := f.add(&cobra.Command{Use: "ls", Short: "List the dead letters of a queue, oldest first", Args: cobra.NoArgs,
+	c := f.add(&cobra.Command{Use: "ls", Short: "List the dead letters of a queue, oldest first", Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.with(c.Context(), "dead", askWithin, func(ctx context.Context, client *consumer.Client) error {
 				list, err := client.Letters(ctx, f.queue, q)
 				if err != nil {
 					return failed(err)
 				}
-				return a.printLetters(f.queue, list)
+				return a.printLetters(f.queue, q, list)
 			})
 		}})
 	c.Flags().StringVar(&q.Reason, "reason", "", "only letters of this error `CATEGORY`")
@@ -40,18 +40,22 @@ func (a *app) deadLs() *cobra.Command {
 	return c
 }
 
-func (a *app) printLetters(queue string, list *schemas.DeadList) error {
+func (a *app) printLetters(queue string, q schemas.DeadQuery, list *schemas.DeadList) error {
+	what := "dead letters"
+	if q.Reason != "" || q.After > 0 {
+		what = "such dead letters"
+	}
 	switch {
 	case a.json:
 		return a.printJSON(list)
 	case len(list.Letters) == 0 && !list.More:
-		fmt.Fprintf(a.out, "queue %s has no such dead letter\n", queue)
+		fmt.Fprintf(a.out, "queue %s has no %s\n", queue, what)
 		return nil
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SEQ\tID\tREASON\tBACKEND\tAT\tERROR")
 	for _, l := range list.Letters {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", l.Seq, l.ID, l.Reason, l.Backend, l.At.Local().Format(time.DateTime), brief(l.Error))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", l.Seq, l.ID, l.Reason, l.Backend, l.At.Local().Format(time.DateTime), a.brief(l.Error))
 	}
 	if list.More {
 		fmt.Fprintf(w, "...\tgo on with --after %d\n", list.After)
@@ -59,10 +63,10 @@ func (a *app) printLetters(queue string, list *schemas.DeadList) error {
 	return w.Flush()
 }
 
-// brief is the beginning of a line, for a table.
-func brief(s string) string {
+// brief is the beginning of a line, for a table on a terminal; elsewhere nothing is cut.
+func (a *app) brief(s string) string {
 	const shown = 72
-	if len(s) <= shown {
+	if !a.tty || len(s) <= shown {
 		return s
 	}
 	return s[:shown-3] + "..."
@@ -118,7 +122,7 @@ func (a *app) deadPurge() *cobra.Command {
 	f := &queueFlags{}
 	var p schemas.Purge
 	var older time.Duration
-	c := f.add(&cobra.Command{Use: "purge [ID]", Short: "Remove dead letters for good", Args: cobra.MatchAll(cobra.MaximumNArgs(1), validIDs),
+	c := f.add(&cobra.Command{Use: "purge [ID]", Short: "Remove dead letters for good", Args: cobra.MatchAll(atMost(1), validIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				p.ID = args[0]
@@ -134,7 +138,7 @@ func (a *app) deadPurge() *cobra.Command {
 				if a.json && err == nil {
 					return a.printJSON(schemas.Purged{Removed: n})
 				}
-				fmt.Fprintf(a.out, "%d dead letters of queue %s removed\n", n, f.queue)
+				fmt.Fprintf(a.out, "%s of queue %s removed\n", counted(n, "dead letter"), f.queue)
 				return failed(err)
 			})
 		}})

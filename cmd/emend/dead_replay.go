@@ -18,7 +18,7 @@ func (a *app) deadReplay() *cobra.Command {
 	var r schemas.Replay
 	var reason string
 	var all bool
-	c := f.add(&cobra.Command{Use: "replay [ID]", Short: "Run a dead letter again, under its id", Args: cobra.MatchAll(cobra.MaximumNArgs(1), validIDs),
+	c := f.add(&cobra.Command{Use: "replay [ID]", Short: "Run a dead letter again, under its id", Args: cobra.MatchAll(atMost(1), validIDs),
 		Long: "Publishes the request of a dead letter anew, under its id. What is given replaces what the request has; the new result\n" +
 			"replaces the failed one, and the letter goes. A request that would be refused again is not published.",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -87,10 +87,10 @@ func (a *app) replayAll(ctx context.Context, client *consumer.Client, queue, rea
 		}
 	}
 	if !a.json {
-		fmt.Fprintf(a.out, "%d of %d dead letters of queue %s are queued again\n", len(letters)-refused, len(letters), queue)
+		fmt.Fprintf(a.out, "%d of %s of queue %s queued again\n", len(letters)-refused, counted(len(letters), "dead letter"), queue)
 	}
 	if refused > 0 {
-		return failed(fmt.Errorf("%d dead letters could not be replayed", refused))
+		return failed(fmt.Errorf("%s could not be replayed", counted(refused, "dead letter")))
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func TestDeadLettersFromTheShell(t *testing.T) {
 	dir := deadFolder(t)
 	url := regexp.MustCompile(`nats://[0-9.:]+`).FindString(background(t, "dev", "--dir", dir, "--port", "0")("NATS on"))
 	at := func(args ...string) ran { return emend(t, "", append(args, "--dir", dir, "--nats", url)...) }
-	if r := at("dead", "ls"); r.code != exitOK || !strings.Contains(r.out, "no such dead letter") {
+	if r := at("dead", "ls"); r.code != exitOK || !strings.Contains(r.out, "queue default has no dead letters") {
 		t.Errorf("an empty list: %+v", r)
 	}
 	for _, id := range []string{"one", "two", "three"} {
@@ -49,7 +49,7 @@ func TestDeadLettersFromTheShell(t *testing.T) {
 		t.Errorf("replay: %+v", r)
 	}
 	replaced(t, at)
-	if r := at("dead", "purge", "two"); r.code != exitOK || !strings.Contains(r.out, "1 dead letters") {
+	if r := at("dead", "purge", "two"); r.code != exitOK || !strings.Contains(r.out, "1 dead letter of queue") {
 		t.Errorf("purge: %+v", r)
 	}
 	if r := at("dead", "replay", "--all", "--prompt", "say@2", "--json"); r.code != exitOK || !strings.Contains(r.out, `"id":"three"`) {
@@ -98,7 +98,7 @@ func refusedDead(t *testing.T, at func(...string) ran) {
 		{"dead show one", exitFailed, "no such dead letter"},
 		{"dead show", exitUsage, "give the ID"},
 		{"dead purge", exitUsage, "say what to remove"},
-		{"dead purge one two", exitUsage, "at most 1 arg"},
+		{"dead purge one two", exitUsage, `"two" is an argument too many`},
 	} {
 		if r := at(strings.Fields(c.args)...); r.code != c.code || !strings.Contains(r.err, c.says) {
 			t.Errorf("%s: %+v", c.args, r)

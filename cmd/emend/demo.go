@@ -35,7 +35,7 @@ const demoWithin = time.Minute
 
 // demo runs an embedded server, a worker and a scripted model in this process.
 func (a *app) demo() *cobra.Command {
-	return &cobra.Command{Use: "demo", Short: "Three runs in one process: an embedded server, a worker and a scripted model", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "demo", Short: "Three runs in one process: an embedded server, a worker and a scripted model", Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := within(c.Context(), demoWithin)
 			defer cancel()

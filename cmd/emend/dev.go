@@ -23,7 +23,7 @@ import (
 func (a *app) dev() *cobra.Command {
 	var f natsFlags
 	o := serveOptions{embedded: true, text: true}
-	c := &cobra.Command{Use: "dev", Short: "An embedded server and a worker; reloads definitions as they are saved", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "dev", Short: "An embedded server and a worker; reloads definitions as they are saved", Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := context.WithCancel(c.Context())
 			defer stop()
@@ -137,7 +137,7 @@ func (a *app) swap(w *consumer.Worker, f natsFlags, dir string) {
 		err = swap(w, snap)
 	}
 	if err == nil {
-		fmt.Fprintf(a.out, "reloaded %d prompts\n", len(snap.Prompts()))
+		fmt.Fprintf(a.out, "reloaded %s\n", counted(len(snap.Prompts()), "prompt"))
 		return
 	}
 	fmt.Fprintf(a.err, "%s\n%v\n", a.colour(red, "not reloaded, the old definitions stay:"), err)

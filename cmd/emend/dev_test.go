@@ -35,7 +35,7 @@ func TestDevAnswersRequestsRunsAndReloads(t *testing.T) {
 	})
 	t.Run("status", func(t *testing.T) {
 		r := emend(t, "", "status", "--dir", dir, "--nats", url)
-		for _, want := range []string{"rehearsal/default  0", "0 of 64", "rehearsal  open", "results kept, 1 dead letters, 0 runs wait for a person"} {
+		for _, want := range []string{"rehearsal/default  0", "0 of 64", "rehearsal  open", "1 dead letter, 0 runs wait for a person"} {
 			if r.code != exitOK || !strings.Contains(r.out, want) {
 				t.Errorf("lacks %q: %+v", want, r)
 			}
@@ -95,7 +95,7 @@ func runGetCancel(t *testing.T, url, dir string) {
 	if r := emend(t, "", "cancel", "--dir", dir, "--nats", url, "inv-1"); r.code != exitFailed || !strings.Contains(r.err, "succeeded") {
 		t.Errorf("cancel: %+v", r)
 	}
-	if r := emend(t, "", "run", "--dir", dir, "--nats", url, "--backend", "rehearsal", "extract-invoice", "dokument=x"); r.code != exitUsage || !strings.Contains(r.out, "document") {
+	if r := emend(t, "", "run", "--dir", t.TempDir(), "--nats", url, "--backend", "rehearsal", "extract-invoice", "dokument=x"); r.code != exitUsage || !strings.Contains(r.out, "document") {
 		t.Errorf("a wrong input: %+v", r)
 	}
 }

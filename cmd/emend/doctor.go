@@ -23,7 +23,7 @@ func (a *app) doctor() *cobra.Command {
 	var f natsFlags
 	var dir string
 	var skipCalls bool
-	c := &cobra.Command{Use: "doctor", Short: "Check keys, TLS, one tiny call per profile, NATS and the rights there", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "doctor", Short: "Check keys, TLS, one tiny call per profile, NATS and the rights there", Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			snap, err := prompts.LoadDir(dir, f.option())
 			if err != nil {

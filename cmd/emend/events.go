@@ -126,7 +126,7 @@ func (a *app) finishedText(e schemas.Event) string {
 		if e.DurationMS != nil {
 			took = millis(e.DurationMS)
 		}
-		s += a.colour(dim, fmt.Sprintf("  %d calls, %d retries, %d repairs, %s", c.Calls, c.Retries, c.Repairs, took))
+		s += a.colour(dim, fmt.Sprintf("  %s, %s, %s, %s", counted(c.Calls, "call"), retries(c.Retries), counted(c.Repairs, "repair"), took))
 	}
 	return s
 }
@@ -198,4 +198,11 @@ func (a *app) printGoverned(r *schemas.Result) {
 	if d := r.Review; d != nil {
 		fmt.Fprintf(a.out, "%s by %s at %s\n", d.Decision, d.By, d.At.Local().Format(time.DateTime))
 	}
+}
+
+func retries(n int) string {
+	if n == 1 {
+		return "1 retry"
+	}
+	return fmt.Sprintf("%d retries", n)
 }

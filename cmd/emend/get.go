@@ -98,7 +98,7 @@ func (a *app) printCancel(r *schemas.CancelReply) error {
 func (a *app) watch() *cobra.Command {
 	var f natsFlags
 	var queue, dir string
-	c := &cobra.Command{Use: "watch [ID]", Short: "Show events live, of one run or of all", Args: cobra.MatchAll(cobra.MaximumNArgs(1), validIDs),
+	c := &cobra.Command{Use: "watch [ID]", Short: "Show events live, of one run or of all", Args: cobra.MatchAll(atMost(1), validIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			k := consumer.Key{Queue: queue}
 			if len(args) > 0 {

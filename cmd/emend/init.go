@@ -18,7 +18,7 @@ var starter embed.FS
 
 // initCmd writes a working folder.
 func (a *app) initCmd() *cobra.Command {
-	return &cobra.Command{Use: "init DIR", Short: "Write a working folder: emend.yaml, a prompt, its schema, a sample, a scripted model", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "init DIR", Short: "Write a working folder: emend.yaml, a prompt, its schema, a sample, a scripted model", Args: exactly("the folder to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := writeStarter(args[0]); err != nil {
 				return err

@@ -67,7 +67,7 @@ func (a *app) dashboard() *cobra.Command {
 	var p pageFlags
 	var dir, listen string
 	var readOnly bool
-	c := &cobra.Command{Use: "dashboard", Short: "Serve the page: overview, runs, dead letters, reviews", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "dashboard", Short: "Serve the page: overview, runs, dead letters, reviews", Args: atMost(0),
 		Long: "Serves the page of a space on this machine, with the rights of the NATS user that it connects as. The link that it prints\n" +
 			"holds a token that permits to cancel, replay, purge and decide; without the token the page is read-only.",
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -35,6 +35,9 @@ func (a *app) runPipeline(ctx context.Context, f natsFlags, o runOptions, args [
 		return err
 	}
 	req := schemas.PipelineRequest{Pipeline: o.pipeline, Inputs: inputs, Reuse: o.reuse, Attempts: o.attempts}
+	if err := localOf(o.dir, "", o.queue, false).checkPipeline(name, req); err != nil {
+		return err
+	}
 	return f.ask(ctx, asking{dir: o.dir, name: "run", limit: o.timeout, spares: []string{"event", "get"}}, func(ctx context.Context, client *consumer.Client) error {
 		tree := a.tree(true)
 		watch := tree.show

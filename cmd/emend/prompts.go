@@ -80,7 +80,7 @@ func (a *app) promptsRender() *cobra.Command {
 	var o rehearsed
 	c := &cobra.Command{Use: "render PROMPT [NAME=VALUE | NAME=@FILE]...", Short: "Show what a run would send: messages, target, settings, native constraint",
 		Example: "  emend prompts render extract-invoice document=@sample.txt\n  emend prompts render extract-invoice@2 --test 'currency suffix' --json",
-		Args:    cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, args []string) error {
+		Args:    needs(1, "the prompt"), RunE: func(_ *cobra.Command, args []string) error {
 			snap, req, err := o.request(args)
 			if err != nil {
 				return err
@@ -106,7 +106,7 @@ func (a *app) promptsRepair() *cobra.Command {
 		Long: "Judges the answer in FILE (- reads standard input) under the prompt's contract and shows the conversation that\n" +
 			"would have it corrected, word for word. Exit 0: valid. Exit 3: invalid. Exit 2: usage, definitions or inputs are wrong.",
 		Example: "  emend prompts repair extract-invoice --candidate answer.txt --test 'currency suffix'",
-		Args:    cobra.MinimumNArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		Args:    needs(1, "the prompt"), RunE: func(c *cobra.Command, args []string) error {
 			if candidate == "" {
 				return errors.New("--candidate FILE is missing: it holds the answer to be judged; - reads standard input")
 			}
@@ -161,7 +161,7 @@ func (a *app) promptsGrade() *cobra.Command {
 			"its words alone, or with --live to the prompt's own backend, which costs money. Without inputs those of the first test\n" +
 			"are taken. Exit 0: at least --min-rate is repaired. Exit 3: less. Exit 2: usage, definitions, inputs or answer are wrong.",
 		Example: "  emend prompts grade extract-invoice --min-rate 0.8\n  emend prompts grade extract-invoice --answer good.json --live",
-		Args:    cobra.MinimumNArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		Args:    needs(1, "the prompt"), RunE: func(c *cobra.Command, args []string) error {
 			if minRate < 0 || minRate > 1 {
 				return fmt.Errorf("--min-rate %v: it is a share from 0 to 1", minRate)
 			}

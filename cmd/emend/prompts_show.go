@@ -130,7 +130,7 @@ func (a *app) showTest(o rehearse.Outcome, all bool) {
 	case all && o.Status == "":
 		fmt.Fprintf(a.out, "%s %s %q: rendered\n", a.colour(green, "ok"), o.Prompt, o.Name)
 	case all:
-		fmt.Fprintf(a.out, "%s %s %q: %s, %d calls, %d of them corrective\n", a.colour(green, "ok"), o.Prompt, o.Name, o.Status, o.Calls, o.Repairs)
+		fmt.Fprintf(a.out, "%s %s %q: %s, %s, %d of them corrective\n", a.colour(green, "ok"), o.Prompt, o.Name, o.Status, counted(o.Calls, "call"), o.Repairs)
 	}
 }
 
@@ -158,7 +158,7 @@ func (a *app) showGrade(g rehearse.Grade) {
 	if g.Outcome == rehearse.Repaired && !g.Preserved {
 		kept = ", not preserved"
 	}
-	line := fmt.Sprintf("%-10s %-27s %-20s %s, %s, %d calls%s", g.Outcome, g.Name, where, g.Class, g.Style, g.Calls, kept)
+	line := fmt.Sprintf("%-10s %-27s %-20s %s, %s, %s%s", g.Outcome, g.Name, where, g.Class, g.Style, counted(g.Calls, "call"), kept)
 	if g.Fault != "" {
 		line += ": " + g.Fault
 	}

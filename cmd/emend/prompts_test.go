@@ -119,7 +119,7 @@ func TestPromptsTest(t *testing.T) {
 func TestPromptsGrade(t *testing.T) {
 	dir := rehearsalDir(t, goodTest)
 	r := emend(t, "", "prompts", "grade", "price", "--dir", dir, "--min-rate", "0.5")
-	for _, want := range []string{"repaired   number with a currency      price                schema_invalid, targeted, 1 calls\n",
+	for _, want := range []string{"repaired   number with a currency      price                schema_invalid, targeted, 1 call\n",
 		"asked_anew cut ", "broken     schema echoed ", "answer test: {\"price\":4}\n", " corrupted: ", "rate 0."} {
 		if r.code != exitOK || !strings.Contains(r.out, want) {
 			t.Errorf("exit %d, no %q in\n%s%s", r.code, want, r.out, r.err)
@@ -136,19 +136,19 @@ func TestPromptsGrade(t *testing.T) {
 func TestPromptsSayWhatIsWrong(t *testing.T) {
 	dir := rehearsalDir(t, goodTest)
 	for want, args := range map[string][]string{
-		"inputs.document: is missing": {"render", "price"},
-		"there is no prompt other":    {"test", "other"},
-		"it has: currency suffix":     {"render", "price", "--test", "none"},
-		"there is no prompt none":     {"render", "none", "--test", "x"},
-		"no JSON object of inputs":    {"render", "price", "--inputs", filepath.Join(dir, "emend.yaml")},
-		"--candidate FILE is missing": {"repair", "price", "document=x"},
-		"no such file":                {"repair", "price", "document=x", "--candidate", filepath.Join(dir, "none.txt")},
-		"write NAME=VALUE":            {"render", "price", "document"},
-		"a share from 0 to 1":         {"grade", "price", "--min-rate", "2"},
-		"not valid itself":            {"grade", "price", "--answer", filepath.Join(dir, "emend.yaml")},
-		"EMEND_TEST_NO_SUCH_KEY":      {"grade", "price", "--live"},
-		"requires at least 1 arg(s)":  {"render"},
-		"unknown flag: --candidates":  {"repair", "price", "--candidates", "x"},
+		"inputs.document: is missing":                           {"render", "price"},
+		"there is no prompt other":                              {"test", "other"},
+		"it has: currency suffix":                               {"render", "price", "--test", "none"},
+		"there is no prompt none":                               {"render", "none", "--test", "x"},
+		"no JSON object of inputs":                              {"render", "price", "--inputs", filepath.Join(dir, "emend.yaml")},
+		"--candidate FILE is missing":                           {"repair", "price", "document=x"},
+		"no such file":                                          {"repair", "price", "document=x", "--candidate", filepath.Join(dir, "none.txt")},
+		"write NAME=VALUE":                                      {"render", "price", "document"},
+		"a share from 0 to 1":                                   {"grade", "price", "--min-rate", "2"},
+		"not valid itself":                                      {"grade", "price", "--answer", filepath.Join(dir, "emend.yaml")},
+		"EMEND_TEST_NO_SUCH_KEY":                                {"grade", "price", "--live"},
+		"give the prompt: emend prompts render PROMPT":          {"render"},
+		"unknown flag: --candidates; did you mean --candidate?": {"repair", "price", "--candidates", "x"},
 	} {
 		r := emend(t, "", append(append([]string{"prompts"}, args...), "--dir", dir)...)
 		if r.code != exitUsage || !strings.Contains(r.err, want) {

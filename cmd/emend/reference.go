@@ -12,7 +12,7 @@ import (
 
 // man writes manual pages, for those who package the program. Completions are cobra's: `emend completion`.
 func (a *app) man() *cobra.Command {
-	return &cobra.Command{Use: "man FOLDER", Short: "Write manual pages to a folder", Hidden: true, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+	return &cobra.Command{Use: "man FOLDER", Short: "Write manual pages to a folder", Hidden: true, Args: exactly("the folder to write to"), RunE: func(c *cobra.Command, args []string) error {
 		if err := os.MkdirAll(args[0], 0o755); err != nil {
 			return failed(err)
 		}

@@ -18,7 +18,7 @@ import (
 func (a *app) reloadCmd() *cobra.Command {
 	var f natsFlags
 	var dir string
-	c := &cobra.Command{Use: "reload", Short: "Have all workers read their definitions again", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "reload", Short: "Have all workers read their definitions again", Args: atMost(0),
 		Long: "What SIGHUP does to one worker, for all of a space: each reads its folder again and takes the definitions over whole, or\n" +
 			"refuses them and keeps the old ones. Runs under way keep theirs.",
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -41,7 +41,7 @@ func (a *app) printReloaded(told []consumer.Reloaded, err error) error {
 	}
 	refused := 0
 	for _, r := range told {
-		text := a.colour(green, fmt.Sprintf("reloaded, %d prompts", r.Prompts))
+		text := a.colour(green, "reloaded, "+counted(r.Prompts, "prompt"))
 		if r.Error != "" {
 			refused++
 			text = a.colour(red, "refused, the old definitions stay: "+r.Error)

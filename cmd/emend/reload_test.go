@@ -10,7 +10,7 @@ import (
 
 func TestReloadFromTheShell(t *testing.T) {
 	dir, at := batchSpace(t)
-	if r := at("reload"); r.code != exitOK || !strings.Contains(r.out, "reloaded, 1 prompts") {
+	if r := at("reload"); r.code != exitOK || !strings.Contains(r.out, "reloaded, 1 prompt") {
 		t.Errorf("%+v", r)
 	}
 	write(t, filepath.Join(dir, "prompts/work@2.yaml"), "profile: nowhere\nmessages: [{user: x}]\n")

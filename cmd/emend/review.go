@@ -29,7 +29,7 @@ func (a *app) review() *cobra.Command {
 
 func (a *app) reviewLs() *cobra.Command {
 	f := &queueFlags{}
-	return f.add(&cobra.Command{Use: "ls", Short: "List the runs of a queue that wait for a person, oldest first", Args: cobra.NoArgs,
+	return f.add(&cobra.Command{Use: "ls", Short: "List the runs of a queue that wait for a person, oldest first", Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.with(c.Context(), "review", askWithin, func(ctx context.Context, client *consumer.Client) error {
 				list, err := client.Reviews(ctx, f.queue, schemas.ReviewQuery{})

@@ -32,6 +32,8 @@ func stdio() streams {
 type app struct {
 	streams
 	json bool
+	// cmd is the command that runs.
+	cmd *cobra.Command
 }
 
 func newRoot(s streams) *cobra.Command {
@@ -39,6 +41,8 @@ func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{Use: "emend", Short: "Execute LLM runs over NATS JetStream", SilenceErrors: true, SilenceUsage: true,
 		Long: "Emend executes LLM runs that arrive as NATS JetStream messages: it calls the model, retries what is transient,\n" +
 			"judges the answer against its contract, has the model mend it, stores one result per run, and only then acks."}
+	root.PersistentPreRun = a.running
+	root.SetFlagErrorFunc(flagError)
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
@@ -75,7 +79,7 @@ func exitCodes() *cobra.Command {
 }
 
 func (a *app) versionCmd() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: atMost(0), RunE: func(*cobra.Command, []string) error {
 		if a.json {
 			return a.versionJSON()
 		}

@@ -28,7 +28,7 @@ func (a *app) runCmd() *cobra.Command {
 		Long: "Publishes a run of PROMPT (\"id\" or \"id@version\"), shows its events and prints its result.\n" +
 			"An input's value is text; NAME=@FILE reads it from a file, NAME:=JSON takes any JSON value.",
 		Example: "  emend run extract-invoice document=@sample.txt\n  emend run classify --backend openai text='hello'\n  emend run --pipeline contract-digest document=@contract.md",
-		Args:    cobra.MinimumNArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		Args:    needs(1, "the prompt, or with --pipeline its inputs"), RunE: func(c *cobra.Command, args []string) error {
 			if o.pipeline != "" {
 				return a.runPipeline(c.Context(), f, o, args)
 			}
@@ -59,10 +59,14 @@ func (a *app) publish(ctx context.Context, f natsFlags, o runOptions, args []str
 		return err
 	}
 	req := schemas.Request{Prompt: args[0], Inputs: inputs, Profile: o.profile}
-	if o.backend == "" {
+	told := o.backend != ""
+	if !told {
 		if o.backend, err = backendOf(o.dir, req); err != nil {
 			return err
 		}
+	}
+	if err := localOf(o.dir, o.backend, o.queue, told).check(req); err != nil {
+		return err
 	}
 	if o.id == "" {
 		o.id = subjects.NewID()
@@ -95,9 +99,9 @@ func (a *app) runOn(ctx context.Context, client *consumer.Client, o runOptions, 
 func (a *app) printRun(ctx context.Context, client *consumer.Client, o runOptions, r *schemas.Result, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return pending(fmt.Errorf("no result within %s; the run goes on: emend get %s --queue %s", o.timeout, o.id, o.queue))
+		return pending(fmt.Errorf("no result within %s; the run goes on: %s", o.timeout, a.again("get", o.id)))
 	case errors.Is(err, context.Canceled):
-		return pending(fmt.Errorf("interrupted; the run goes on: emend get %s --queue %s", o.id, o.queue))
+		return pending(fmt.Errorf("interrupted; the run goes on: %s", a.again("get", o.id)))
 	}
 	if waits, ok := errors.AsType[*consumer.InReviewError](err); ok {
 		return a.printProgress(&waits.Progress)
@@ -117,6 +121,11 @@ func backendOf(dir string, req schemas.Request) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the prompt's backend is not known without definitions; give --backend, or --dir with a good folder: %w", err)
 	}
+	return backendIn(snap, dir, req)
+}
+
+// backendIn is backendOf in definitions that are read.
+func backendIn(snap *prompts.Snapshot, dir string, req schemas.Request) (string, error) {
 	profile := req.Profile
 	if profile == "" {
 		p, ok := snap.Prompt(req.Prompt)

@@ -44,7 +44,7 @@ func (a *app) serve() *cobra.Command {
 	var f natsFlags
 	var o serveOptions
 	manage := true
-	c := &cobra.Command{Use: "serve", Short: "Run a worker", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "serve", Short: "Run a worker", Args: atMost(0),
 		Long: "Runs a worker: it makes or checks the streams, pulls runs, and serves ask, submit, get and cancel.\n" +
 			"SIGHUP reloads the definitions; a bad set is refused and the old stays. SIGTERM drains: nothing is lost.",
 		RunE: func(c *cobra.Command, _ []string) error {

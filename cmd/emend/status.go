@@ -19,7 +19,7 @@ func (a *app) status() *cobra.Command {
 	var f natsFlags
 	var dir string
 	var watch bool
-	c := &cobra.Command{Use: "status", Short: "Show workers, gates with their causes, queues, dead letters and reviews", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "status", Short: "Show workers, gates with their causes, queues, dead letters and reviews", Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.ask(c.Context(), asking{dir: dir, name: "status"}, func(ctx context.Context, client *consumer.Client) error {
 				return a.showStatus(ctx, client, watch)
@@ -80,7 +80,7 @@ func (a *app) printStatus(s *consumer.Status) error {
 	if len(s.Workers) == 0 {
 		fmt.Fprintln(a.out, a.colour(yellow, "no worker answers: runs stay queued until one is there"))
 	}
-	fmt.Fprintf(a.out, "\n%d results kept, %d dead letters, %d runs wait for a person\n", s.Results, s.Dead, s.Reviews)
+	fmt.Fprintf(a.out, "\n%s kept, %s, %s for a person\n", counted(int(s.Results), "result"), counted(int(s.Dead), "dead letter"), waiting(int(s.Reviews)))
 	return nil
 }
 
@@ -111,4 +111,11 @@ func age(d time.Duration) string {
 		return "-"
 	}
 	return d.Round(time.Second).String()
+}
+
+func waiting(runs int) string {
+	if runs == 1 {
+		return "1 run waits"
+	}
+	return counted(runs, "run") + " wait"
 }

@@ -27,7 +27,7 @@ func (a *app) streamsCmd() *cobra.Command {
 func (a *app) streamsVerb(verb, short string, apply bool) *cobra.Command {
 	var f natsFlags
 	var dir string
-	c := &cobra.Command{Use: verb, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+	c := &cobra.Command{Use: verb, Short: short, Args: atMost(0), RunE: func(c *cobra.Command, _ []string) error {
 		snap, err := prompts.LoadDir(dir, f.option())
 		if err != nil {
 			return err

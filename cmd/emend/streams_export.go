@@ -19,7 +19,7 @@ import (
 func (a *app) streamsExport() *cobra.Command {
 	var f natsFlags
 	var dir, format string
-	c := &cobra.Command{Use: "export", Short: "Print streams and durables as code: for the nats CLI (json) or Kubernetes (nack)", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "export", Short: "Print streams and durables as code: for the nats CLI (json) or Kubernetes (nack)", Args: atMost(0),
 		Long: "Prints what `emend streams apply` would make, for operators who make streams by other means; no server is asked.\n" +
 			"json: {streams, consumers}, each as `nats stream add --config` and `nats consumer add --config` read them.\n" +
 			"nack: Stream and Consumer resources of jetstream.nats.io/v1beta2. Serve with --manage-streams=false then.",

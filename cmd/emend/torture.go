@@ -30,7 +30,7 @@ type tortureOptions struct {
 func (a *app) torture() *cobra.Command {
 	var f natsFlags
 	var o tortureOptions
-	c := &cobra.Command{Use: "torture", Short: "Load, faults and kills in a space of their own, then the ledger: nothing lost, nothing uncounted", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "torture", Short: "Load, faults and kills in a space of their own, then the ledger: nothing lost, nothing uncounted", Args: atMost(0),
 		Long: "Starts worker processes and a scripted model on loopback, publishes runs of every kind, kills and drains workers meanwhile, waits until all\n" +
 			"has settled, and compares what was accepted, settled, reported and really called. The space is new and is removed at the end, with its\n" +
 			"streams and buckets; nothing else of the NATS account is touched.",

@@ -113,7 +113,7 @@ func (a *app) printPipeline(p *schemas.PipelineReport) {
 	if p == nil {
 		return
 	}
-	fmt.Fprintf(a.out, "%s, %d chunks\n", p.Pipeline, p.Chunks)
+	fmt.Fprintf(a.out, "%s, %s\n", p.Pipeline, counted(p.Chunks, "chunk"))
 	for _, s := range p.Stages {
 		line := a.stageText(schemas.Event{Stage: s.Stage, Lane: s.Lane, Outcome: s.Decision, Jobs: &s.Jobs})
 		if s.Corrected > 0 {

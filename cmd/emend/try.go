@@ -35,7 +35,7 @@ func (a *app) try() *cobra.Command {
 			"PROMPT is then the user's message, sent to the provider's own address with the key from OPENAI_API_KEY, ANTHROPIC_API_KEY or\n" +
 			"GEMINI_API_KEY (--key-env names another variable, --url another server that speaks the dialect).",
 		Example: "  emend try extract-invoice document=@sample.txt\n  OPENAI_API_KEY=... emend try --model openai/gpt-4o-mini --mode json 'List three colours as JSON'",
-		Args:    cobra.MinimumNArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		Args:    needs(1, "the prompt, or with --model the message"), RunE: func(c *cobra.Command, args []string) error {
 			for _, name := range []string{"mode", "schema", "repairs", "url", "key-env"} {
 				if o.model == "" && c.Flags().Changed(name) {
 					return fmt.Errorf("--%s goes with --model DIALECT/NAME; without it PROMPT is one of the folder, which says so itself", name)

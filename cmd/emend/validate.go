@@ -16,7 +16,7 @@ import (
 func (a *app) validate() *cobra.Command {
 	var schema, mode, prompt, dir string
 	var lastWins, portability bool
-	c := &cobra.Command{Use: "validate [FILE|-]", Short: "Judge one text under an output contract, offline", Args: cobra.MaximumNArgs(1),
+	c := &cobra.Command{Use: "validate [FILE|-]", Short: "Judge one text under an output contract, offline", Args: atMost(1),
 		Long: "Judges a text as a worker judges an answer. Exit 0: valid. Exit 3: invalid. Exit 2: the schema or the file is bad.\n" +
 			"--mode is none, basic, json or json_schema; by default json_schema with --schema, else json.\n" +
 			"With --portability no text is read: it prints for every provider how the schema goes out, and what is not enforced there.",

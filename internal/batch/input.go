@@ -24,6 +24,8 @@ type Input struct {
 	ProfileOf func(model string) (string, error)
 	// CheckID tells what no id of a run may be.
 	CheckID func(id string) error
+	// CheckRequest tells what is wrong with a run, as far as that is known before it is published; nil for no such check.
+	CheckRequest func(schemas.Request) error
 }
 
 // Line is one run of a batch. N is its line in the file, from 1.

@@ -3,6 +3,7 @@ package batch
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,8 +20,9 @@ type Output struct {
 	buf  *bufio.Writer
 	// done are the ids that the file held when it was opened.
 	done ids
-	// found says that the file was there before.
-	found bool
+	// dropped are the ids whose results were taken out, to be replaced; ours are those of them whose stored result is this
+	// batch's whatever its content, as a dead letter that was replayed with changes.
+	dropped, ours ids
 }
 
 // kept is what a batch reads again of a result.
@@ -28,14 +30,24 @@ type kept struct {
 	ID     string        `json:"id"`
 	Status string        `json:"status"`
 	Cost   *schemas.Cost `json:"cost"`
+	Error  *struct {
+		Category string `json:"category"`
+	} `json:"error"`
+}
+
+func (k kept) category() string {
+	if k.Error == nil {
+		return ""
+	}
+	return k.Error.Category
 }
 
 // Open reads what an earlier run has written and opens the file to go on behind it. A last line that was cut off is taken
 // away: its result is stored, and comes again. Results of other batches are an error.
 func Open(path string, s *Survey) (*Output, Tally, error) {
-	t := Tally{Lines: s.Lines, Statuses: map[string]int{}}
-	_, err := os.Stat(path)
-	o := &Output{path: path, found: err == nil}
+	t := newTally(s)
+	o := &Output{path: path}
+	var err error
 	if o.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		return nil, t, err
 	}
@@ -55,7 +67,7 @@ func Open(path string, s *Survey) (*Output, Tally, error) {
 
 // Read tells what a file of results holds, without changing it; one that is not there holds nothing.
 func Read(path string, s *Survey) (*Output, Tally, error) {
-	t := Tally{Lines: s.Lines, Statuses: map[string]int{}}
+	t := newTally(s)
 	o := &Output{path: path}
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -65,7 +77,7 @@ func Read(path string, s *Survey) (*Output, Tally, error) {
 		return nil, t, err
 	}
 	defer f.Close()
-	o.file, o.found = f, true
+	o.file = f
 	_, err = o.read(&t, s)
 	return o, t, err
 }
@@ -94,7 +106,7 @@ func (o *Output) read(t *Tally, s *Survey) (whole int64, err error) {
 			return 0, fmt.Errorf("%s, line %d: a result of a run that the batch does not have; give -o another file, or --prefix as before", o.path, n)
 		}
 		o.done = append(o.done, digestOf(k.ID))
-		t.add(k.Status, k.Cost)
+		t.add(k.ID, k.Status, k.category(), k.Cost)
 		t.Before++
 	}
 }
@@ -125,19 +137,53 @@ type Tally struct {
 	Unpriced int         `json:"cost_unknown,omitempty"`
 	// InReview wait for a person; their results come with a later run of the batch.
 	InReview int `json:"in_review,omitempty"`
+	// CostState says how far Cost is what the batch cost: known, partial or unknown; known also where nothing was billed.
+	CostState string `json:"cost_state"`
+	// Failed are the first runs without an output.
+	Failed []Failure `json:"failed,omitempty"`
+
+	// priced counts the runs of whose cost something is known.
+	priced int
 }
 
-func (t *Tally) add(status string, cost *schemas.Cost) {
+func newTally(s *Survey) Tally {
+	return Tally{Lines: s.Lines, Statuses: map[string]int{}, CostState: schemas.CostKnown}
+}
+
+// Failure names a run without an output: its error's category, or else its status.
+type Failure struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+}
+
+// maxFailures bounds the failures that a tally names.
+const maxFailures = 5
+
+func (t *Tally) add(id, status, category string, cost *schemas.Cost) {
 	t.Done++
 	t.Statuses[status]++
-	if cost == nil {
-		return
+	if unanswered(status) && len(t.Failed) < maxFailures {
+		t.Failed = append(t.Failed, Failure{id, cmp.Or(category, status)})
 	}
+	if cost != nil {
+		t.spend(cost)
+	}
+}
+
+func (t *Tally) spend(cost *schemas.Cost) {
 	if cost.USD != nil {
 		t.Cost += *cost.USD
+		t.priced++
 	}
 	if cost.State != schemas.CostKnown {
 		t.Unpriced++
+	}
+	switch {
+	case t.Unpriced == 0:
+	case t.priced == 0:
+		t.CostState = schemas.CostUnknown
+	default:
+		t.CostState = schemas.CostPartial
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,6 +54,8 @@ type Runner struct {
 	Window int
 	// Ordered writes results in the order of the file; else they are written as they come.
 	Ordered bool
+	// Retry publishes the runs again whose stored result failed, expired or was cancelled.
+	Retry bool
 
 	mu      sync.Mutex
 	tally   Tally
@@ -72,6 +75,10 @@ type job struct {
 	// asked and absent are the sweeper's: when it was last asked for, and how many looks in a row found nothing.
 	asked  time.Time
 	absent int
+	// ours says that the id's result is this batch's whatever its content. before is the request of the result that is to be
+	// replaced.
+	ours   bool
+	before uint64
 }
 
 // ended is a job with its result, or with the state that it stays in.
@@ -85,7 +92,7 @@ func (r *Runner) Now() Tally {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.tally
-	t.Statuses = maps.Clone(t.Statuses)
+	t.Statuses, t.Failed = maps.Clone(t.Statuses), slices.Clone(t.Failed)
 	return t
 }
 
@@ -164,7 +171,7 @@ func (r *Runner) read(ctx context.Context, jobs chan<- *job) error {
 		if r.Out.done.has(line.ID) {
 			continue
 		}
-		j := &job{order: order, id: line.ID, request: line.Request}
+		j := &job{order: order, id: line.ID, request: line.Request, ours: r.Out.ours.has(line.ID)}
 		order++
 		select {
 		case r.tokens <- struct{}{}:
@@ -220,9 +227,10 @@ func (r *Runner) await(j *job) {
 	r.pending[j.id] = j
 }
 
-// known asks for a run that may have been published before; it is then awaited or ended.
+// known asks for a run that may have been published before; it is then awaited or ended, unless it is to run again.
 func (r *Runner) known(ctx context.Context, j *job) (bool, error) {
-	if !r.Out.found || r.misses.Load() >= frontier {
+	before := r.Out.dropped.has(j.id)
+	if !before && r.misses.Load() >= frontier {
 		return false, nil
 	}
 	result, state, err := r.Carrier.Look(ctx, j.id)
@@ -230,10 +238,16 @@ func (r *Runner) known(ctx context.Context, j *job) (bool, error) {
 	case err != nil:
 		return false, err
 	case result == nil && state == schemas.StateNotFound:
-		r.misses.Add(1)
+		if !before {
+			r.misses.Add(1)
+		}
 		return false, nil
 	}
 	r.misses.Store(0)
+	if r.Retry && result != nil && unanswered(result.Status) && result.Request.SHA256 == j.fingerprint {
+		j.before = result.Request.Seq
+		return false, nil
+	}
 	r.await(j)
 	if result != nil || state == schemas.StateInReview {
 		r.found(j, result, state)
@@ -244,7 +258,9 @@ func (r *Runner) known(ctx context.Context, j *job) (bool, error) {
 // found ends a job that a look found at its end.
 func (r *Runner) found(j *job, result *schemas.Result, state string) {
 	switch {
-	case result != nil && result.Request.SHA256 == j.fingerprint:
+	case result != nil && j.before > 0 && result.Request.Seq <= j.before:
+		j.absent = 0 // the new one comes
+	case result != nil && (result.Request.SHA256 == j.fingerprint || j.ours):
 		r.Arrived(j.id, result)
 	case result != nil:
 		r.Arrived(j.id, failure(j, schemas.CategoryIDConflict, "the id has a result for other content; give the batch a --prefix of its own"))

@@ -62,6 +62,13 @@ func (s *Survey) Err() error {
 func (in *Input) Check() (*Survey, error) {
 	s := &Survey{}
 	for line, err := range in.Lines() {
+		if err == nil && in.CheckRequest != nil {
+			if fault := in.CheckRequest(line.Request); fault != nil {
+				s.bad(&LineError{line.N, fault})
+				s.all = append(s.all, digestOf(line.ID))
+				continue
+			}
+		}
 		if _, bad := errors.AsType[*LineError](err); bad {
 			s.bad(err)
 			continue

@@ -28,6 +28,9 @@ func (r *Runner) write(ctx context.Context, all <-chan struct{}, stop context.Ca
 			return errors.Join(w.err, r.Out.close())
 		}
 	}
+	if w.err == nil && r.Ordered && len(r.Out.dropped) > 0 {
+		w.fail(r.Out.arrange(r.In))
+	}
 	return errors.Join(w.err, r.Out.close())
 }
 
@@ -92,5 +95,9 @@ func (r *Runner) count(e ended) {
 		r.tally.InReview++
 		return
 	}
-	r.tally.add(e.result.Status, e.result.Cost)
+	category := ""
+	if e.result.Error != nil {
+		category = e.result.Error.Category
+	}
+	r.tally.add(e.job.id, e.result.Status, category, e.result.Cost)
 }
