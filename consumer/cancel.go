@@ -127,5 +127,21 @@ func (w *Worker) request(ctx context.Context, k Key) (*jetstream.RawStreamMsg, s
 		}
 		return m, b, nil
 	}
-	return w.pipelineRequest(ctx, k)
+	if m, name, err := w.pipelineRequest(ctx, k); m != nil || err != nil {
+		return m, name, err
+	}
+	return w.unserved(ctx, k)
+}
+
+// unserved finds a request for a backend that these definitions do not have: it waits for a worker whose definitions do.
+func (w *Worker) unserved(ctx context.Context, k Key) (*jetstream.RawStreamMsg, string, error) {
+	m, err := w.ledger.runs.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(w.names.RunOf(k.Queue, k.ID)))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	backend, _, _, err := w.names.ParseRun(m.Subject)
+	return m, backend, err
 }

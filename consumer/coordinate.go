@@ -24,6 +24,8 @@ type coordination struct {
 	// out are the jobs that were published, by the id of their run; jobs are the same by job.
 	out  map[string]*child
 	jobs map[pipeline.Job]*child
+	// replaces is the sequence of the result that this run may replace, 0 for none.
+	replaces uint64
 	// resumed says that runs of jobs may be there already.
 	resumed bool
 	signals *signals
@@ -54,7 +56,7 @@ func (c *coordination) execute(work context.Context, replace uint64) {
 	if !c.begun(work) {
 		return
 	}
-	c.resumed = h.d.count > 1 || replace != 0
+	c.resumed, c.replaces = h.d.count > 1 || replace != 0, replace
 	if at := c.run.Shell.Deadline; !at.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, at)
@@ -105,7 +107,9 @@ func (c *coordination) drive(ctx context.Context) error {
 		case <-c.tasks.wake:
 			err = c.reported()
 		case <-sweep.C:
-			err = c.sweep()
+			if err = c.sweep(); err == nil && c.settledByOthers(ctx) {
+				err = c.perform(c.run.Run.Step(pipeline.Stopped{Status: schemas.StatusCancelled}))
+			}
 		}
 		if err == nil {
 			err = c.perform(nil)
@@ -115,6 +119,15 @@ func (c *coordination) drive(ctx context.Context) error {
 		return c.stopped(ctx) // what fails while the run is being stopped is the stop
 	}
 	return err
+}
+
+// settledByOthers reports whether a result stands under the run's id that is not the one that it may replace: its jobs are
+// needed by nobody any more.
+func (c *coordination) settledByOthers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, sweepEvery)
+	defer cancel()
+	r, seq, err := c.h.w.ledger.Result(ctx, c.h.key)
+	return err == nil && r != nil && seq != c.replaces
 }
 
 // stopped ends the run whose context is done: put down as it is, or its jobs with it.

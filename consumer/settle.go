@@ -125,12 +125,17 @@ func (h *handler) mine(r *schemas.Result) bool {
 }
 
 // overtaken ends a delivery whose run somebody else settled: what was spent here is told, and the stored result is what
-// the requester gets.
+// the requester gets, if it is of the same content.
 func (h *handler) overtaken(ctx context.Context, s run.State) bool {
 	r, _, err := h.w.ledger.Result(ctx, h.key)
 	h.superseded(s, r)
 	if err != nil || r == nil {
 		return false
+	}
+	if r.Request.SHA256 != h.fingerprint {
+		// An id is one subject per backend, so another request can have run under it at the same time: nothing of it is told.
+		h.dead(ctx, Dead{Category: schemas.CategoryIDConflict, Message: conflict}, Whereabouts{})
+		return true
 	}
 	h.resend(r)
 	return true
