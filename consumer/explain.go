@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,9 @@ type Explanation struct {
 	// State is the status of the stored result, a state of schemas.Progress, or StateRefused.
 	State   string `json:"state"`
 	Backend string `json:"backend,omitempty"`
+	// Pipeline is the name of a pipeline run's, Jobs are its runs.
+	Pipeline string         `json:"pipeline,omitempty"`
+	Jobs     *ExplainedJobs `json:"jobs,omitempty"`
 	// Request is there until the run is acked.
 	Request *ExplainedRequest `json:"request,omitempty"`
 	// Gates are how the backend's gate stands in each worker; none without workers.
@@ -46,6 +50,9 @@ type ExplainedRequest struct {
 	Seq       uint64    `json:"seq"`
 	Published time.Time `json:"published"`
 	Bytes     int       `json:"bytes"`
+	// Prompt and Profile are what the request names.
+	Prompt  string `json:"prompt,omitempty"`
+	Profile string `json:"profile,omitempty"`
 	// Delivered says that a worker has had it; else Ahead is at most how many were published before it and are not done.
 	Delivered bool   `json:"delivered"`
 	Ahead     uint64 `json:"ahead,omitempty"`
@@ -83,7 +90,7 @@ func (c *Client) Explain(ctx context.Context, k Key) (*Explanation, error) {
 		return nil, fmt.Errorf("%w; has a worker set up this space?", err)
 	}
 	e := &Explanation{At: time.Now().UTC(), ID: k.ID, Queue: k.Queue, Events: []schemas.Event{}}
-	for _, part := range []func(context.Context, *Ledger, Key, *Explanation) error{c.explainRequest, explainSaved, c.explainEvents, explainStored, c.explainGates} {
+	for _, part := range []func(context.Context, *Ledger, Key, *Explanation) error{c.explainRequest, explainSaved, c.explainEvents, explainStored, explainJobs, c.explainGates} {
 		if err := part(ctx, l, k, e); err != nil {
 			return nil, err
 		}
@@ -93,27 +100,51 @@ func (c *Client) Explain(ctx context.Context, k Key) (*Explanation, error) {
 }
 
 func (c *Client) explainRequest(ctx context.Context, l *Ledger, k Key, e *Explanation) error {
-	m, err := l.runs.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(c.names.RunOf(k.Queue, k.ID)))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read the request of %s/%s: %w", k.Queue, k.ID, err)
-	}
-	e.Request = &ExplainedRequest{Seq: m.Sequence, Published: m.Time, Bytes: len(m.Data)}
-	if e.Backend, _, _, err = c.names.ParseRun(m.Subject); err != nil {
+	m, err := l.asked(ctx, k)
+	if m == nil || err != nil {
 		return err
 	}
-	durable, err := c.js.Consumer(ctx, c.names.RunsStream(), c.names.Durable(e.Backend, k.Queue))
+	e.Request = &ExplainedRequest{Seq: m.Sequence, Published: m.Time, Bytes: len(m.Data)}
+	var durable string
+	if name, _, _, err := c.names.ParsePipeline(m.Subject); err == nil {
+		e.Pipeline, durable = name, c.names.PipelineDurable(k.Queue)
+	} else if e.Backend, _, _, err = c.names.ParseRun(m.Subject); err != nil {
+		return err
+	} else {
+		durable = c.names.Durable(e.Backend, k.Queue)
+	}
+	if r, err := schemas.DecodeRequest(m.Data); err == nil && e.Pipeline == "" {
+		e.Request.Prompt, e.Request.Profile = r.Prompt, r.Profile
+	}
+	return c.explainPlace(ctx, durable, e)
+}
+
+// asked is the request of a run, of a model or of a pipeline; nil when there is none.
+func (l *Ledger) asked(ctx context.Context, k Key) (*jetstream.RawStreamMsg, error) {
+	for _, subject := range []string{l.names.RunOf(k.Queue, k.ID), l.names.PipelineOf(k.Queue, k.ID)} {
+		m, err := l.runs.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(subject))
+		if err == nil {
+			return m, nil
+		}
+		if !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil, fmt.Errorf("read the request of %s/%s: %w", k.Queue, k.ID, err)
+		}
+	}
+	return nil, nil
+}
+
+// explainPlace tells whether the request was delivered, or how many are before it.
+func (c *Client) explainPlace(ctx context.Context, name string, e *Explanation) error {
+	durable, err := c.js.Consumer(ctx, c.names.RunsStream(), name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return nil // the backend or the queue is not served any more
 	}
 	if err != nil {
-		return fmt.Errorf("durable %s: %w", c.names.Durable(e.Backend, k.Queue), err)
+		return fmt.Errorf("durable %s: %w", name, err)
 	}
 	info := durable.CachedInfo()
-	if at := info.Delivered.Stream; m.Sequence > at {
-		e.Request.Ahead = min(m.Sequence-at-1, max(info.NumPending, 1)-1) + uint64(info.NumAckPending)
+	if at := info.Delivered.Stream; e.Request.Seq > at {
+		e.Request.Ahead = min(e.Request.Seq-at-1, max(info.NumPending, 1)-1) + uint64(info.NumAckPending)
 	} else {
 		e.Request.Delivered = true
 	}
@@ -159,6 +190,7 @@ func (c *Client) explainEvents(ctx context.Context, _ *Ledger, k Key, e *Explana
 		var x schemas.Event
 		if json.Unmarshal(m.Data, &x) == nil {
 			e.Events = append(e.Events, x)
+			e.Pipeline = cmp.Or(e.Pipeline, x.Pipeline)
 			if x.Backend != "" && x.Validator == "" && e.Backend == "" {
 				e.Backend = x.Backend
 			}
@@ -174,6 +206,9 @@ func explainStored(ctx context.Context, l *Ledger, k Key, e *Explanation) error 
 		return err
 	}
 	if r != nil {
+		if r.Pipeline != nil {
+			e.Pipeline = cmp.Or(e.Pipeline, r.Pipeline.Pipeline)
+		}
 		e.Result = &ExplainedResult{Seq: seq, Status: r.Status, Error: r.Error, Counts: r.Counts, TimingMS: r.TimingMS, Source: r.Source, Review: r.Review, Warnings: r.Warnings}
 		if r.Validation != nil {
 			e.Result.Class = r.Validation.Class

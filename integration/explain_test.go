@@ -83,3 +83,27 @@ func TestExplainTellsWhatWaitsForAPersonAndWhatWasRefused(t *testing.T) {
 		return e.State == schemas.StatusSucceeded && e.Result.Review != nil && e.Result.Review.By == "ada"
 	})
 }
+
+// A pipeline's request is explained as any, and its jobs are named, so that one can go on to them.
+func TestExplainNamesTheJobsOfAPipeline(t *testing.T) {
+	t.Parallel()
+	s := newPipelines(t, oneLane(30))
+	s.mock.answers["NAMES"] = `["n"]`
+	s.worker().stop()
+	s.publishPipeline("one", document(lines(25, "x")))
+	if e := s.explain("one"); e.State != schemas.StateQueued || e.Pipeline != "digest" || e.Request == nil || e.Request.Bytes == 0 || e.Jobs != nil {
+		t.Errorf("%+v", e)
+	}
+	s.worker()
+	s.ends("one", schemas.StatusSucceeded)
+	s.gone(s.names.Pipeline("digest", "default", "one"))
+	e := s.explain("one")
+	if e.Pipeline != "digest@1" || e.Jobs == nil || len(e.Jobs.IDs) != 20 || e.Jobs.More != 5 || e.Result.Counts.Calls != 25 {
+		t.Fatalf("%+v %+v", e, e.Jobs)
+	}
+	for _, id := range e.Jobs.IDs {
+		if job := s.explain(id); job.State != schemas.StatusSucceeded || job.Pipeline != "" {
+			t.Errorf("%s: %+v", id, job)
+		}
+	}
+}

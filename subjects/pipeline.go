@@ -19,6 +19,9 @@ func (n Names) PipelineFilter(name, queue string) string {
 	return n.join(kindPipeline, name, queue, "*")
 }
 
+// PipelineOf covers a run whose pipeline is not known.
+func (n Names) PipelineOf(queue, id string) string { return n.join(kindPipeline, "*", queue, id) }
+
 // PipelinesOf covers the runs of every pipeline in a queue.
 func (n Names) PipelinesOf(queue string) string { return n.join(kindPipeline, "*", queue, "*") }
 

@@ -7,6 +7,7 @@ func TestPipelineNames(t *testing.T) {
 	for _, c := range [][2]string{
 		{n.Pipeline("digest", "team-a", "c-1"), "emend.pipeline.digest.team-a.c-1"},
 		{n.PipelineFilter("digest", "team-a"), "emend.pipeline.digest.team-a.*"},
+		{n.PipelineOf("team-a", "c-1"), "emend.pipeline.*.team-a.c-1"},
 		{n.PipelinesOf("team-a"), "emend.pipeline.*.team-a.*"},
 		{n.AllPipelines(), "emend.pipeline.*.*.*"},
 		{n.RunsOf("team-a"), "emend.run.*.team-a.*"},

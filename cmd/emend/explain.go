@@ -50,22 +50,19 @@ func (a *app) printExplanation(e *consumer.Explanation) error {
 }
 
 func (a *app) explained(e *consumer.Explanation) {
-	fmt.Fprintf(a.out, "%s (queue %s, backend %s): %s\n", a.colour(bold, e.ID), e.Queue, dash(e.Backend), a.colour(stateColour(e), e.State))
-	if r := e.Request; r != nil {
-		a.at(r.Published, fmt.Sprintf("published: message %d, %d bytes", r.Seq, r.Bytes))
+	from := "backend " + dash(e.Backend)
+	if e.Pipeline != "" {
+		from = "pipeline " + e.Pipeline
 	}
-	at := ""
-	for _, x := range e.Events {
-		if now := fmt.Sprintf("delivery %d, worker %s", x.Delivery, dash(x.Worker)); now != at {
-			at = now
-			a.at(x.At, a.colour(dim, at))
-		}
-		a.at(x.At, a.eventText(x)+a.waited(x))
-	}
+	fmt.Fprintf(a.out, "%s (queue %s, %s): %s\n", a.colour(bold, e.ID), e.Queue, from, a.colour(stateColour(e), e.State))
+	a.steps(e)
 	if len(e.Events) == 0 && (e.Request == nil || e.Request.Delivered) {
 		fmt.Fprintln(a.out, a.colour(dim, "no events are stored: they are older than keep.events, or were lost"))
 	}
-	a.outcome(e)
+	if e.Result != nil && e.Request == nil {
+		a.at(e.Result.At, "acked: the request is gone from the queue")
+	}
+	a.jobs(e.Jobs)
 	if s := situation(e); s != "" {
 		fmt.Fprintln(a.out, a.colour(yellow, "now: ")+s)
 	}
@@ -94,7 +91,7 @@ func (a *app) waited(e schemas.Event) string {
 // outcome is what is stored under the id.
 func (a *app) outcome(e *consumer.Explanation) {
 	if l := e.Letter; l != nil {
-		a.at(l.At, fmt.Sprintf("dead letter %d: %s: %s", l.Seq, l.Reason, l.Error))
+		a.at(l.At, fmt.Sprintf("dead letter %d: %s: %s; emend dead show %s --queue %s", l.Seq, l.Reason, l.Error, e.ID, e.Queue))
 	}
 	r := e.Result
 	if r == nil {
@@ -115,9 +112,6 @@ func (a *app) outcome(e *consumer.Explanation) {
 	for _, w := range r.Warnings {
 		a.at(r.At, a.colour(yellow, "warning: ")+w)
 	}
-	if e.Request == nil {
-		a.at(r.At, "acked: the request is gone from the queue")
-	}
 }
 
 func dash(s string) string {
@@ -131,7 +125,7 @@ func dash(s string) string {
 func situation(e *consumer.Explanation) string {
 	switch e.State {
 	case schemas.StateInReview:
-		return fmt.Sprintf("waits for a person since %s: %s, %d findings; emend review show %s --queue %s", clock(e.Review.Since), e.Review.Class, e.Review.Findings, e.ID, e.Queue)
+		return fmt.Sprintf("waits for a person since %s: %s, %s; emend review show %s --queue %s", clock(e.Review.Since), e.Review.Class, counted(e.Review.Findings, "finding"), e.ID, e.Queue)
 	case schemas.StateQueued:
 		return strings.Join(append(obstacles(e), thousands(e.Request.Ahead)+" ahead"), "; ")
 	case schemas.StateWaiting:
@@ -152,13 +146,26 @@ func handedBack(e *consumer.Explanation) string {
 		return "handed back: " + dash(e.Saved.Cause)
 	}
 	x := e.Events[n-1]
-	s := "handed back: " + x.Cause
+	s := "handed back: " + x.Cause + unknownName(e.Request, x.Cause)
 	if x.WaitMS != nil {
 		if left := x.At.Add(time.Duration(*x.WaitMS) * time.Millisecond).Sub(e.At); left > 0 {
 			s += "; delivered again in " + left.Round(time.Second).String()
 		}
 	}
 	return s
+}
+
+// unknownName is the name in the request that no worker knows.
+func unknownName(r *consumer.ExplainedRequest, why string) string {
+	switch {
+	case r == nil:
+		return ""
+	case why == "unknown_prompt" && r.Prompt != "":
+		return fmt.Sprintf(" %.80q", r.Prompt)
+	case why == "unknown_profile" && r.Profile != "":
+		return fmt.Sprintf(" %.80q", r.Profile)
+	}
+	return ""
 }
 
 // obstacles are what no run of the backend gets past.
