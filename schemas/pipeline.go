@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -65,7 +66,15 @@ type PipelineRequest struct {
 
 // DecodePipelineRequest reads the body of a pipeline run as strictly as DecodeRequest.
 func DecodePipelineRequest(body []byte) (PipelineRequest, error) {
-	return decode[PipelineRequest](body)
+	req, err := decode[PipelineRequest](body)
+	if d, ok := errors.AsType[*DecodeError](err); ok {
+		for i := range d.Problems {
+			if p := &d.Problems[i]; p.Path == "max_cost" {
+				p.Message = "a pipeline's request has none: the max_cost of each stage's prompt bounds each of its jobs; remove it"
+			}
+		}
+	}
+	return req, err
 }
 
 // Decisions on a stage.

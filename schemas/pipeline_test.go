@@ -48,3 +48,11 @@ func TestSumOfUsage(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 }
+
+// A bound that a pipeline cannot keep is refused in words.
+func TestPipelineRequestHasNoMaxCost(t *testing.T) {
+	_, err := DecodePipelineRequest([]byte(`{"inputs":{"document":"x"},"max_cost":1}`))
+	if err == nil || err.Error() != "max_cost: a pipeline's request has none: the max_cost of each stage's prompt bounds each of its jobs; remove it" {
+		t.Errorf("%v", err)
+	}
+}
