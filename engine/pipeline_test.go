@@ -19,6 +19,16 @@ import (
 // pipelineEngine is an engine over a pipeline whose backend plays script.
 func pipelineEngine(t *testing.T, script string, replace ...string) *engine.Engine {
 	t.Helper()
+	e, err := engine.New(pipelineSnapshot(t, script, replace...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
+}
+
+func pipelineSnapshot(t *testing.T, script string, replace ...string) *prompts.Snapshot {
+	t.Helper()
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
 		"emend.yaml":           "backends: {m: {dialect: scripted, options: {script: script.yaml}, permits: 3}}\nprofiles: {fast: {backend: m, model: small}}\ntransient_retries: 0\n",
@@ -35,12 +45,7 @@ func pipelineEngine(t *testing.T, script string, replace ...string) *engine.Engi
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.New(snap)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(e.Close)
-	return e
+	return snap
 }
 
 const approving = `
@@ -163,5 +168,41 @@ func TestPipelineIsRefusedOrStopped(t *testing.T) {
 		})})
 	if err != nil || r.Status != schemas.StatusCancelled || r.Output != nil {
 		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// A validator in Go judges the jobs of a pipeline run too, behind the judges; what it rejects is corrected from the stage's retries,
+// and what it cannot decide is incomplete.
+func TestGoValidatorsInAPipeline(t *testing.T) {
+	snap := pipelineSnapshot(t, approving+`
+  - match: {contains: NAMES 1}
+    replies: [{json: [a, b]}, {json: [a]}]
+  - match: {contains: NAMES 2}
+    replies: [{json: [c]}]
+  - match: {contains: TIDY}
+    replies: [{json: [x, y]}]
+`)
+	one := engine.Validator{Name: "one", Validate: func(_ context.Context, c engine.CandidateView) (engine.Vote, error) {
+		switch {
+		case strings.Contains(string(c.Value), "b"):
+			return engine.Vote{Reject: []engine.Reason{{Code: "many", Guidance: "name one"}}}, nil
+		case strings.Contains(string(c.Value), "c"):
+			return engine.Vote{}, engine.ErrSkip
+		}
+		return engine.Vote{}, nil
+	}}
+	e, err := engine.New(snap, engine.WithValidators("names", one))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	r, err := e.RunPipeline(t.Context(), engine.PipelineRequest{Pipeline: "p", Inputs: map[string]any{"document": "First one.\n\nSecond one."}})
+	if err != nil || r.Status != schemas.StatusUnverified || string(r.Output) != `{"names":["x","y"]}` {
+		t.Fatalf("%+v %v", r, err)
+	}
+	extract := r.Pipeline.Stages[1]
+	if extract.Attempts["initial"] != 2 || extract.Attempts["correction"] != 1 || extract.Corrected != 1 || extract.Jobs.Incomplete != 1 ||
+		extract.RejectedBy["one"] != 1 || extract.SkippedValidators["one"] != 1 {
+		t.Errorf("%+v", extract)
 	}
 }

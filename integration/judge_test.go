@@ -81,3 +81,26 @@ func TestAJudgeInTrouble(t *testing.T) {
 		t.Error("the failed vote is not told")
 	}
 }
+
+// Cancelled while a judge is asked: its call is aborted, the answer is not accepted, and nothing is left at either backend.
+func TestCancelWhileAJudgeIsAsked(t *testing.T) {
+	t.Parallel()
+	s := judged(t)
+	w := s.worker()
+	s.publish("slow", body("slowly", "fine"))
+	receive(s, "the second judge is asked", s.mock.arrived)
+	if r := s.cancelRun("slow"); r.Status != schemas.StatusCancelled {
+		t.Errorf("%+v", r)
+	}
+	receive(s, "its call is aborted", s.mock.left)
+	r := s.ends("slow", schemas.StatusCancelled)
+	if r.Output != nil || r.Error != nil {
+		t.Errorf("%+v", r)
+	}
+	s.eventually("nothing is held at either backend", func() bool {
+		a, b := w.engine.Gate("mock").Stats(), w.engine.Gate("other").Stats()
+		return a.PermitsInUse+a.AdmittedInUse+b.PermitsInUse+b.AdmittedInUse == 0
+	})
+	s.eventually("its request is gone", func() bool { return s.count(s.names.RunsStream()) == 0 })
+	s.calls(3)
+}
