@@ -25,6 +25,7 @@ const (
 	codeWrongSequence = jetstream.ErrorCode(10071) // someone wrote
 	codeWriteUnderWay = jetstream.ErrorCode(10164)
 	codeStreamFull    = jetstream.ErrorCode(10077)
+	codeNoPeers       = jetstream.ErrorCode(10005) // too few servers for the replicas that are wanted
 )
 
 // Settled is the outcome of Settle.

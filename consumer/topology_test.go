@@ -1,6 +1,8 @@
 package consumer
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -228,5 +230,22 @@ func TestRunsStreamTakesNoSteeringHeaders(t *testing.T) {
 	}
 	if _, err := p.js.Publish(p.Context(), p.names.Run("mock", "unknown", "x"), nil, jetstream.WithRetryAttempts(0)); err == nil {
 		t.Error("an unknown queue was taken")
+	}
+}
+
+// A cluster that has no leader, or too few servers yet, is waited for; what waiting cannot mend is an error at once.
+func TestOnlyAClusterThatIsNotWholeIsWaitedFor(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{fmt.Errorf("create stream: %w", &jetstream.APIError{Code: 503, ErrorCode: 10008}), true},
+		{&jetstream.APIError{Code: 400, ErrorCode: 10005}, true},
+		{&jetstream.APIError{Code: 400, ErrorCode: 10074}, false},
+		{errors.New("the streams are not as this configuration needs them"), false},
+	} {
+		if got := notYet(c.err); got != c.want {
+			t.Errorf("%v: %v", c.err, got)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -142,7 +143,7 @@ func (w *Worker) noteSink(e *engine.Engine) {
 // made no call, lets runs finish for the configuration's drain_timeout, and puts down the rest with its state. It returns
 // nil after a complete drain.
 func (w *Worker) Run(ctx context.Context) error {
-	if err := w.prepare(ctx); err != nil {
+	if err := w.prepared(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // told to stop before it served: nothing is in its hands
 		}
@@ -211,6 +212,30 @@ func flush(nc *nats.Conn) error {
 		return nil
 	}
 	return nc.FlushTimeout(flushWithin)
+}
+
+// prepared is prepare, tried again while a cluster is not whole: its servers may be starting, too.
+func (w *Worker) prepared(ctx context.Context) error {
+	pause := settleBackoffMin
+	for said := false; ; said = true {
+		err := w.prepare(ctx)
+		if err == nil || !notYet(err) {
+			return err
+		}
+		if !said {
+			w.log.Warn().Err(err).Msg("JetStream cannot take the streams yet; trying until it can")
+		}
+		if !sleep(ctx, pause) {
+			return err
+		}
+		pause = min(2*pause, settleBackoffMax)
+	}
+}
+
+// notYet reports an error of a cluster that has no leader, or too few servers for the replicas that are wanted.
+func notYet(err error) bool {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && (api.Code == http.StatusServiceUnavailable || api.ErrorCode == codeNoPeers)
 }
 
 func (w *Worker) prepare(ctx context.Context) error {
