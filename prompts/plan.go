@@ -118,7 +118,9 @@ func (p *planner) retries() int {
 func (p *planner) deadline() time.Time {
 	var at time.Time
 	if p.req.Deadline != nil {
-		at = *p.req.Deadline
+		if at = *p.req.Deadline; at.IsZero() {
+			at = at.Add(time.Nanosecond) // the zero time is a deadline as well, long past; in a plan it is none
+		}
 	}
 	if p.req.TimeoutS == nil {
 		return at

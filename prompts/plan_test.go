@@ -268,3 +268,12 @@ func TestPlanDoesNotChangeTheRequest(t *testing.T) {
 		t.Errorf("%v: the caller's array was written to", err)
 	}
 }
+
+// The year 1 is a deadline that has passed, not the absence of one.
+func TestTheZeroTimeIsADeadline(t *testing.T) {
+	s := good(t)
+	p, err := planned(s, `{"prompt":"extract-invoice","inputs":{"document":"x"},"deadline":"0001-01-01T00:00:00Z"}`, carried)
+	if err != nil || p.Deadline.IsZero() || !p.Deadline.Before(time.Now()) {
+		t.Errorf("%v %v", p, err)
+	}
+}
