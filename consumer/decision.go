@@ -91,6 +91,8 @@ func (w *Worker) notInReview(ctx context.Context, k Key) error {
 		return err
 	case r == nil:
 		return fmt.Errorf("%w, and has no result either: %s/%s", ErrNoReview, k.Queue, k.ID)
+	case r.Review == nil:
+		return fmt.Errorf("%w: %s", ErrNoReview, ended(r))
 	}
 	return fmt.Errorf("%w: %s", ErrDecided, ended(r))
 }

@@ -48,11 +48,35 @@ func (l *Ledger) letter(ctx context.Context, k Key, seq uint64) (*letter, error)
 	m, err := get()
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound), err == nil && m.Subject != subject:
+		if seq == 0 {
+			return nil, fmt.Errorf("%w: %s/%s", ErrNoLetter, k.Queue, k.ID)
+		}
 		return nil, fmt.Errorf("%w: %s/%s, sequence %d", ErrNoLetter, k.Queue, k.ID, seq)
 	case err != nil:
 		return nil, fmt.Errorf("read the dead letter of %s/%s: %w", k.Queue, k.ID, err)
 	}
 	return &letter{key: k, seq: m.Sequence, at: m.Time, header: m.Header, body: m.Data}, nil
+}
+
+// standing adds to an error for want of a letter how the run stands.
+func (w *Worker) standing(ctx context.Context, k Key, err error) error {
+	if !errors.Is(err, ErrNoLetter) {
+		return err
+	}
+	at, fault := w.Whereabouts(ctx, k)
+	if fault != nil {
+		return err
+	}
+	switch v := at.(type) {
+	case *schemas.Result:
+		return fmt.Errorf("%w; the run has ended as %s", err, v.Status)
+	case schemas.Progress:
+		if v.State == schemas.StateNotFound {
+			return fmt.Errorf("%w; no request and no result has this id either", err)
+		}
+		return fmt.Errorf("%w; the run is %s", err, v.State)
+	}
+	return err
 }
 
 // nextLetter is the first dead letter on a subject at or behind a sequence; nil if there is none.
@@ -142,7 +166,7 @@ func (w *Worker) Letters(ctx context.Context, queue string, q schemas.DeadQuery)
 func (w *Worker) Letter(ctx context.Context, k Key, seq uint64) (*schemas.DeadDetail, error) {
 	l, err := w.ledger.letter(ctx, k, seq)
 	if err != nil {
-		return nil, err
+		return nil, w.standing(ctx, k, err)
 	}
 	out := &schemas.DeadDetail{DeadEntry: l.entry(w.names)}
 	r, _, err := w.ledger.Result(ctx, k)

@@ -31,7 +31,7 @@ var (
 func (w *Worker) Replay(ctx context.Context, k Key, r schemas.Replay) (*schemas.Replayed, error) {
 	l, err := w.ledger.letter(ctx, k, r.Seq)
 	if err != nil {
-		return nil, err
+		return nil, w.standing(ctx, k, err)
 	}
 	n, err := w.rewritten(ctx, l, r)
 	if err != nil {

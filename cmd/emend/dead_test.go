@@ -93,7 +93,11 @@ func refusedDead(t *testing.T, at func(...string) ran) {
 	}{
 		{"dead replay", exitUsage, "give the ID of one run, or --all"},
 		{"dead replay one --all", exitUsage, "give the ID of one run, or --all"},
-		{"dead replay one", exitFailed, "no such dead letter"},
+		{"dead replay one", exitFailed, "no such dead letter: default/one; the run has ended as succeeded"},
+		{"dead replay nobody", exitFailed, "no such dead letter: default/nobody; no request and no result has this id either"},
+		{"dead show one --seq 9", exitFailed, "default/one, sequence 9; the run has ended as succeeded"},
+		{"review show one", exitFailed, "the run does not wait for a person: default/one ended as succeeded"},
+		{"review approve one --by ada", exitFailed, "the run does not wait for a person: default/one ended as succeeded"},
 		{"dead replay a.b", exitUsage, "id"},
 		{"dead show one", exitFailed, "no such dead letter"},
 		{"dead show", exitUsage, "give the ID"},
