@@ -36,7 +36,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		return h
 	}
 	m := &Metrics{
-		runs:          counter("runs_total", "Runs that ended, by status; category is that of failed ones.", "backend", "queue", "prompt", "status", "category"),
+		runs:          counter("runs_total", "Runs that ended, by status; category is that of failed ones. The prompt is a definition's or a pipeline's name and version, (inline) for messages without one, (none) for what came to no run.", "backend", "queue", "prompt", "status", "category"),
 		calls:         counter("calls_total", "Provider calls that ended; validator is the judge whose call it was.", "backend", "kind", "outcome", "status", "validator"),
 		retries:       counter("retries_total", "Waits before another attempt.", "backend", "cause", "status"),
 		repairs:       counter("repairs_total", "Corrective generations, by style.", "prompt", "style"),
