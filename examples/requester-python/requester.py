@@ -3,6 +3,7 @@
 NATS_URL, EMEND_BACKEND and EMEND_PROMPT say where and what; the documents are arguments.
 """
 import asyncio
+import hashlib
 import json
 import os
 import sys
@@ -16,14 +17,21 @@ async def main(documents):
     js = nc.jetstream()
     inbox = nc.new_inbox()
     replies = await nc.subscribe(inbox, max_msgs=len(documents))
-    for i, document in enumerate(documents):
+    for document in documents:
         body = json.dumps({"prompt": prompt, "inputs": {"document": document}}).encode()
-        # Returns when the run is stored. The id is derived from the work: a second start runs nothing twice.
-        await js.publish(f"emend.run.{backend}.default.letter-{i}", body, headers={"Emend-Reply-To": inbox})
+        # Returns when the run is stored. The id is of the content: a second start runs nothing twice.
+        run = "letter-" + hashlib.sha256(document.encode()).hexdigest()[:12]
+        await js.publish(f"emend.run.{backend}.default.{run}", body, headers={"Emend-Reply-To": inbox})
+    failed = False
     for _ in documents:
         result = json.loads((await replies.next_msg(timeout=120)).data)
         print(result["id"], result["status"], json.dumps(result.get("output", result.get("error"))))
+        failed = failed or result["status"] in ("failed", "expired", "cancelled")
     await nc.drain()
+    return int(failed)
 
 
-asyncio.run(main(sys.argv[1:]))
+if len(sys.argv) < 2:
+    print("usage: requester.py DOCUMENT...", file=sys.stderr)
+    sys.exit(2)
+sys.exit(asyncio.run(main(list(dict.fromkeys(sys.argv[1:])))))

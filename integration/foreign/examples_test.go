@@ -5,6 +5,9 @@ package foreign
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,8 +60,11 @@ func TestExampleRequesters(t *testing.T) {
 	url := worker(t)
 	t.Run("go", func(t *testing.T) {
 		program := example(t, "requester-go")
-		has(t, printed(t, url, program, "right at once", "wrong first"), `invoice-0 succeeded {"total":12.5}`, `invoice-1 succeeded {"total":4}`)
-		has(t, printed(t, url, program, "right at once"), `invoice-0 succeeded {"total":12.5}`) // again: its stored result, no call
+		right, wrong := idOf("invoice", "right at once"), idOf("invoice", "wrong first")
+		has(t, printed(t, url, program, "right at once", "wrong first"), right+` succeeded {"total":12.5}`, wrong+` succeeded {"total":4}`)
+		has(t, printed(t, url, program, "right at once"), right+` succeeded {"total":12.5}`) // again: its stored result, no call
+		ends(t, url, 2, program)
+		ends(t, url, 1, program, "refused always")
 	})
 	t.Run("javascript", func(t *testing.T) {
 		// The client is looked up from where the file is, so a copy goes beside the installed modules.
@@ -71,14 +77,34 @@ func TestExampleRequesters(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.Remove(file)
-		has(t, printed(t, url, "node", file, "right at once", "wrong first"), `order-0 succeeded {"total":12.5}`, `order-1 succeeded {"total":4}`)
+		has(t, printed(t, url, "node", file, "right at once", "wrong first"), idOf("order", "right at once")+` succeeded {"total":12.5}`, idOf("order", "wrong first")+` succeeded {"total":4}`)
+		ends(t, url, 2, "node", file)
+		ends(t, url, 1, "node", file, "refused always too")
 	})
 	t.Run("shell", func(t *testing.T) {
 		lines := printed(t, url, "../../examples/requester-sh/requester.sh", "right at once", "busy first", "wrong first")
-		if len(lines) != 3 || !strings.Contains(lines[0], `"output":{"total":12.5}`) || lines[1] != `{"id":"note-0","status":"succeeded","output":{"total":7}}` || !strings.Contains(lines[2], `{"total":4}`) {
+		if len(lines) != 3 || !strings.Contains(lines[0], `"output":{"total":12.5}`) || lines[1] != `{"id":"`+idOf("note", "busy first")+`","status":"succeeded","output":{"total":7}}` || !strings.Contains(lines[2], `{"total":4}`) {
 			t.Errorf("%q", lines)
 		}
+		ends(t, url, 2, "../../examples/requester-sh/requester.sh")
+		ends(t, url, 1, "../../examples/requester-sh/requester.sh", "right at once", "this is refused always")
 	})
+}
+
+// idOf is the id that the examples give to a document's run.
+func idOf(kind, document string) string {
+	return kind + "-" + fmt.Sprintf("%x", sha256.Sum256([]byte(document)))[:12]
+}
+
+// ends runs a program that must end with an exit code.
+func ends(t *testing.T, url string, code int, program string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), stepWithin)
+	defer cancel()
+	err := command(ctx, t, url, program, args...).Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != code {
+		t.Errorf("%s: %v, expected exit %d", program, err, code)
+	}
 }
 
 // A worker whose model is Go code, asked by the nats CLI; its answer is mended as a provider's is.
