@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -191,6 +192,9 @@ func readInput(name *string, value string) (json.RawMessage, error) {
 			return nil, fmt.Errorf("input %q: %w", *name, err)
 		}
 		value = string(b)
+	}
+	if !utf8.ValidString(value) {
+		return nil, fmt.Errorf("input %q is no valid UTF-8 and would be changed on its way; convert it (`iconv -t UTF-8`), or send base64", *name)
 	}
 	return schemas.Marshal(value)
 }
