@@ -46,7 +46,8 @@ func (t Topology) planBucket(ctx context.Context, js jetstream.JetStream) ([]Cha
 // kvStream is the stream that holds a bucket.
 func kvStream(bucket string) string { return "KV_" + bucket }
 
-func mergeBucket(have jetstream.StreamConfig, want jetstream.KeyValueConfig) (jetstream.StreamConfig, []string) {
+// widenBucket has what a bucket's stream must have, as far as any bucket: what differs is listed.
+func widenBucket(have jetstream.StreamConfig, want jetstream.KeyValueConfig) (jetstream.StreamConfig, []string) {
 	var diffs []string
 	if have.MaxAge != want.TTL {
 		diffs = append(diffs, fmt.Sprintf("ttl: %v -> %v", have.MaxAge, want.TTL))
@@ -56,6 +57,12 @@ func mergeBucket(have jetstream.StreamConfig, want jetstream.KeyValueConfig) (je
 		diffs = append(diffs, fmt.Sprintf("replicas: %d -> %d", have.Replicas, want.Replicas))
 		have.Replicas = want.Replicas
 	}
+	return have, diffs
+}
+
+// mergeBucket is widenBucket for a bucket that is read from its leader only.
+func mergeBucket(have jetstream.StreamConfig, want jetstream.KeyValueConfig) (jetstream.StreamConfig, []string) {
+	have, diffs := widenBucket(have, want)
 	if have.AllowDirect {
 		diffs = append(diffs, "allow_direct: true -> false")
 		have.AllowDirect = false

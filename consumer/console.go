@@ -1,11 +1,9 @@
 package consumer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -332,7 +330,7 @@ func inQueue[T any](queue string, ask func() (T, error)) (T, error) {
 	return v, told(err)
 }
 
-// Past returns the kept events of a run in the order of their times, at most some thousand.
+// Past returns the kept events of a run in the order in which they were stored, at most some thousand.
 func (c *Client) Past(ctx context.Context, k Key) ([]schemas.Event, error) {
 	s, err := c.js.Stream(ctx, c.names.EventsStream())
 	if err != nil {
@@ -357,8 +355,5 @@ func (c *Client) Past(ctx context.Context, k Key) ([]schemas.Event, error) {
 			out = append(out, e)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b schemas.Event) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Delivery, b.Delivery), cmp.Compare(a.Seq, b.Seq))
-	})
 	return out, batch.Error()
 }

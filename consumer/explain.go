@@ -170,30 +170,15 @@ func explainSaved(ctx context.Context, l *Ledger, k Key, e *Explanation) error {
 	return nil
 }
 
-// maxExplained bounds the events of one explanation.
-const maxExplained = 5000
-
 func (c *Client) explainEvents(ctx context.Context, _ *Ledger, k Key, e *Explanation) error {
-	s, err := c.js.Stream(ctx, c.names.EventsStream())
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", c.names.EventsStream(), err)
+	var err error
+	if e.Events, err = c.Past(ctx, k); err != nil {
+		return err
 	}
-	for at := uint64(1); len(e.Events) < maxExplained; {
-		m, err := s.GetMsg(ctx, at, jetstream.WithGetMsgSubject(c.names.EventFilter(k.Queue, k.ID)))
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read the events of %s/%s: %w", k.Queue, k.ID, err)
-		}
-		at = m.Sequence + 1
-		var x schemas.Event
-		if json.Unmarshal(m.Data, &x) == nil {
-			e.Events = append(e.Events, x)
-			e.Pipeline = cmp.Or(e.Pipeline, x.Pipeline)
-			if x.Backend != "" && x.Validator == "" && e.Backend == "" {
-				e.Backend = x.Backend
-			}
+	for _, x := range e.Events {
+		e.Pipeline = cmp.Or(e.Pipeline, x.Pipeline)
+		if x.Backend != "" && x.Validator == "" && e.Backend == "" {
+			e.Backend = x.Backend
 		}
 	}
 	return nil

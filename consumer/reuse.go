@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -105,20 +104,11 @@ func (t Topology) planReuse(ctx context.Context, js jetstream.JetStream) ([]Chan
 	if err != nil {
 		return nil, denied("read bucket "+want.Bucket, err)
 	}
-	have := s.CachedInfo().Config
-	var diffs []string
-	if have.MaxAge != want.TTL {
-		diffs = append(diffs, fmt.Sprintf("ttl: %v -> %v", have.MaxAge, want.TTL))
-		have.MaxAge = want.TTL
-	}
-	if have.Replicas < want.Replicas {
-		diffs = append(diffs, fmt.Sprintf("replicas: %d -> %d", have.Replicas, want.Replicas))
-		have.Replicas = want.Replicas
-	}
+	merged, diffs := widenBucket(s.CachedInfo().Config, want)
 	if len(diffs) == 0 {
 		return nil, nil
 	}
 	c.Action, c.Detail = "update", strings.Join(diffs, "; ")
-	c.apply = func(ctx context.Context) error { _, err := js.UpdateStream(ctx, have); return err }
+	c.apply = func(ctx context.Context) error { _, err := js.UpdateStream(ctx, merged); return err }
 	return []Change{c}, nil
 }

@@ -93,7 +93,7 @@ type Run struct {
 type Detail struct {
 	Result   *schemas.Result   `json:"result,omitempty"`
 	Progress *schemas.Progress `json:"progress,omitempty"`
-	// Events are those that are kept, in order of their times.
+	// Events are those that are kept, in the order in which they were stored.
 	Events []schemas.Event `json:"events"`
 }
 
