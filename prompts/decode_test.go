@@ -184,6 +184,10 @@ func TestBackendProblems(t *testing.T) {
 			[]string{".dialect: must be one of openai"},
 		},
 		{"{dialect: openai}", []string{".url: is missing: the base URL"}},
+		{ // a limit of zero would be a backend that nobody may call
+			"{dialect: scripted, requests_per_minute: 0, tokens_per_minute: 0, daily_budget: 0}",
+			[]string{".daily_budget: is 0", ".requests_per_minute: is 0", ".tokens_per_minute: is 0"},
+		},
 		{"{dialect: openai, url: 'ftp://h'}", []string{".url: must be a URL"}},
 		{"{dialect: openai, url: '://'}", []string{".url: must be a URL"}},
 		{
