@@ -262,8 +262,13 @@ func (c *Client) request(ctx context.Context, subject string, v any) ([]byte, er
 
 // ServiceError is what a worker answers a request with that it refuses.
 type ServiceError struct {
-	// Subject is the service's, Category one of package schemas, Message the worker's words.
+	// Subject is the service's, Category one of package schemas or their CodeUnknownQueue, Message the worker's words.
 	Subject, Category, Message string
+}
+
+// Is matches ErrNoQueue.
+func (e *ServiceError) Is(target error) bool {
+	return target == ErrNoQueue && e.Category == schemas.CodeUnknownQueue
 }
 
 // Error is subject and message.

@@ -260,6 +260,9 @@ func (c *Console) key(queue, id string) (Key, error) {
 
 // told makes what a worker refused the asker's own matter.
 func told(err error) error {
+	if errors.Is(err, ErrNoQueue) {
+		return &web.Missing{Err: err}
+	}
 	if _, ok := errors.AsType[*ServiceError](err); ok {
 		return &web.Refusal{Err: err}
 	}

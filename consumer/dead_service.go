@@ -39,6 +39,9 @@ func answers[T any](s *services, parse func(string) (string, error), decode func
 			s.refuse(r, "", queue, schemas.CategoryInvalidRequest, err)
 			return
 		}
+		if !s.known(r, queue) {
+			return
+		}
 		ctx, cancel := context.WithTimeout(s.w.base, 2*serviceWait)
 		defer cancel()
 		out, err := do(ctx, queue, body)

@@ -95,7 +95,11 @@ func (c *Client) Explain(ctx context.Context, k Key) (*Explanation, error) {
 			return nil, err
 		}
 	}
-	e.State = e.state()
+	if e.State = e.state(); e.State == schemas.StateNotFound && len(e.Events) == 0 {
+		if err := l.knowsQueue(ctx, k.Queue); err != nil {
+			return nil, err
+		}
+	}
 	return e, nil
 }
 

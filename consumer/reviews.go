@@ -182,6 +182,9 @@ func (s *services) reviewsOf(r micro.Request) {
 		s.refuse(r, q.ID, queue, schemas.CategoryInvalidRequest, err)
 		return
 	}
+	if !s.known(r, queue) {
+		return
+	}
 	ctx, cancel := context.WithTimeout(s.w.base, serviceWait)
 	defer cancel()
 	var out any
@@ -210,6 +213,9 @@ func (s *services) decide(r micro.Request) {
 	}
 	if err != nil {
 		s.refuse(r, "", queue, schemas.CategoryInvalidRequest, err)
+		return
+	}
+	if !s.known(r, queue) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(s.w.base, 2*serviceWait)

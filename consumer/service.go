@@ -251,7 +251,7 @@ func (s *services) key(r micro.Request) (Key, bool) {
 		s.refuse(r, "", "", schemas.CategoryInvalidRequest, errors.Join(errors.New("queue and id must be valid names"), err))
 		return Key{}, false
 	}
-	return Key{ref.Queue, ref.ID}, true
+	return Key{ref.Queue, ref.ID}, s.known(r, ref.Queue)
 }
 
 func (s *services) respond(r micro.Request, v any) {
@@ -273,6 +273,9 @@ func (s *services) refuse(r micro.Request, id, queue, category string, err error
 	b, merr := schemas.Marshal(res)
 	if merr != nil {
 		return
+	}
+	if errors.Is(err, ErrNoQueue) {
+		category = schemas.CodeUnknownQueue
 	}
 	_ = r.Error(category, oneLine(err.Error()), b, micro.WithHeaders(micro.Headers{subjects.HeaderStatus: {schemas.StatusFailed}}))
 }

@@ -36,6 +36,9 @@ const (
 	CategoryInternal         = "internal"
 )
 
+// CodeUnknownQueue is the code of a service's refusal, in place of a category, where the space has no such queue.
+const CodeUnknownQueue = "unknown_queue"
+
 // OutcomeCompleted is the outcome of an attempt that returned a candidate; every other outcome is a category,
 // "cancelled" or "expired".
 const OutcomeCompleted = "completed"
@@ -136,11 +139,13 @@ const (
 
 // Validator is one validator's vote on a candidate.
 type Validator struct {
-	// Name is the judge's prompt as id@version.
+	// Name is a judge's prompt as id@version, a rule's code, or a Go validator's name.
 	Name string `json:"name"`
 	// Outcome is approved, rejected, failed (it came to no decision) or skipped (it could not be asked).
 	Outcome string   `json:"outcome"`
 	Reasons []Reason `json:"reasons,omitempty"`
+	// Warnings are remarks that reject nothing; those of an abandoned attempt are dropped with its votes.
+	Warnings []Reason `json:"warnings,omitempty"`
 	// Cause says in Emend's words why there is no decision: an error category; of a rejection, correction_impossible: its
 	// reasons are beyond the bounds, and none is kept.
 	Cause string `json:"cause,omitempty"`
@@ -151,11 +156,18 @@ type Validator struct {
 // CauseCorrectionImpossible is the cause of a rejection that the producer cannot be told of.
 const CauseCorrectionImpossible = "correction_impossible"
 
-// Reason is why a judge rejects.
+// Bounds of what a validator may say of one candidate; nothing is cut.
+const (
+	MaxReasons  = 32
+	MaxCode     = 64
+	MaxGuidance = 16 << 10
+)
+
+// Reason is why a validator rejects, or what it remarks.
 type Reason struct {
 	// Code has at most 64 characters of [a-z0-9_].
 	Code string `json:"code"`
-	// Guidance is the judge's own text for whoever corrects.
+	// Guidance is the validator's own text for whoever corrects.
 	Guidance string `json:"guidance,omitempty"`
 }
 

@@ -38,6 +38,7 @@ func forms(n Names) []form {
 		{"dead letters", 3, func(p []string) string { return n.DeadLetters(p[1]) }, func(s string) ([]string, error) { return single(n.ParseDeadLetters(s)) }},
 		{"replay", 3, func(p []string) string { return n.Replay(p[1]) }, func(s string) ([]string, error) { return single(n.ParseReplay(s)) }},
 		{"purge", 3, func(p []string) string { return n.Purge(p[1]) }, func(s string) ([]string, error) { return single(n.ParsePurge(s)) }},
+		{"run filter", 5, func(p []string) string { return n.RunFilter(p[0], p[1]) }, func(s string) ([]string, error) { return pair(n.ParseRunFilter(s)) }},
 		{"gate key", 2, func(p []string) string { return n.GateKey(p[0]) }, func(s string) ([]string, error) { return single(n.ParseGateKey(s)) }},
 		{"probe key", 2, func(p []string) string { return n.ProbeKey(p[0]) }, func(s string) ([]string, error) { return single(n.ParseProbeKey(s)) }},
 		{"durable", 1, func(p []string) string { return n.Durable(p[0], p[1]) }, func(s string) ([]string, error) { return pair(n.ParseDurable(s)) }},
@@ -53,7 +54,7 @@ var uses = map[string][]int{
 	"reviews": {1}, "decide": {1}, "get of": {1}, "cancel of": {1},
 	"dead letters": {1}, "replay": {1}, "purge": {1}, "gate key": {0}, "probe key": {0},
 	"pipeline": {0, 1, 2}, "pipeline durable": {1},
-	"ask": {0, 1}, "submit": {0, 1}, "durable": {0, 1}, "state key": {1, 2},
+	"run filter": {0, 1}, "ask": {0, 1}, "submit": {0, 1}, "durable": {0, 1}, "state key": {1, 2},
 }
 
 // FuzzRoundTrip: what is built from valid parts parses to the same parts; what parses, builds to the same text; and

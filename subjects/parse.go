@@ -14,6 +14,18 @@ func (n Names) ParseRun(subject string) (backend, queue, id string, err error) {
 	return three(t, first(checkName("backend", t[0]), checkName("queue", t[1]), CheckID(t[2])))
 }
 
+// ParseRunFilter reads one of the subjects that the stream of runs is listed with.
+func (n Names) ParseRunFilter(subject string) (backend, queue string, err error) {
+	t, err := n.split(subject, kindRun, 3)
+	if err != nil {
+		return "", "", err
+	}
+	if t[2] != "*" {
+		return "", "", fmt.Errorf("subject %s is of one run, not of a queue", quote(subject))
+	}
+	return both(t[0], t[1], first(checkName("backend", t[0]), checkName("queue", t[1])))
+}
+
 // ParseResult reads a result subject.
 func (n Names) ParseResult(subject string) (queue, id string, err error) {
 	return n.parseQueueID(subject, kindResult)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/synadia-io/orbit.go/natscontext"
 
+	"emend/consumer"
 	"emend/prompts"
 	"emend/subjects"
 )
@@ -124,10 +125,13 @@ func connectError(url string, err error) error {
 	return fmt.Errorf("connect to NATS at %s: %w (%s)", safeURL(url), err, hint)
 }
 
-// failed marks an error that is neither usage nor configuration.
+// failed marks an error that is neither usage nor configuration; a queue that the space does not have is usage.
 func failed(err error) error {
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, consumer.ErrNoQueue) {
+		return &exitError{code: exitUsage, err: err}
 	}
 	return &exitError{code: exitFailed, err: err}
 }

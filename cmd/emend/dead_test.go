@@ -102,6 +102,11 @@ func refusedDead(t *testing.T, at func(...string) ran) {
 		{"dead show one", exitFailed, "no such dead letter"},
 		{"dead show", exitUsage, "give the ID"},
 		{"dead purge", exitUsage, "say what to remove"},
+		{"dead purge --all --queue nosuch", exitUsage, `no queue "nosuch"; its queues: default`},
+		{"dead ls --queue nosuch", exitUsage, `no queue "nosuch"; its queues: default`},
+		{"explain one --queue nosuch", exitUsage, `no queue "nosuch"; its queues: default`},
+		{"watch --queue nosuch", exitUsage, `no queue "nosuch"; its queues: default`},
+		{"cancel one --queue nosuch --json", exitUsage, `no queue "nosuch"; its queues: default`},
 		{"dead purge one two", exitUsage, `"two" is an argument too many`},
 	} {
 		if r := at(strings.Fields(c.args)...); r.code != c.code || !strings.Contains(r.err, c.says) {

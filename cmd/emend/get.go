@@ -104,7 +104,7 @@ func (a *app) watch() *cobra.Command {
 			if len(args) > 0 {
 				k.ID = args[0]
 			}
-			return f.ask(c.Context(), asking{dir: dir, name: "watch"}, func(ctx context.Context, client *consumer.Client) error {
+			return f.ask(c.Context(), asking{dir: dir, name: "watch", spares: []string{"get"}}, func(ctx context.Context, client *consumer.Client) error {
 				return a.watchRuns(ctx, client, k)
 			})
 		}}
@@ -130,6 +130,11 @@ func (a *app) watchRuns(ctx context.Context, client *consumer.Client, k consumer
 		return failed(err)
 	}
 	defer stop()
+	if k.Queue != "" {
+		if err := client.KnowsQueue(ctx, k.Queue); err != nil {
+			return failed(err)
+		}
+	}
 	select {
 	case <-finished:
 	case <-ctx.Done():

@@ -25,6 +25,15 @@ func (r *Refusal) Error() string { return r.Err.Error() }
 // Unwrap is the cause.
 func (r *Refusal) Unwrap() error { return r.Err }
 
+// Missing is an error about a thing that is not there; its words are shown to whoever asked.
+type Missing struct{ Err error }
+
+// Error is the cause's.
+func (m *Missing) Error() string { return m.Err.Error() }
+
+// Unwrap is the cause.
+func (m *Missing) Unwrap() error { return m.Err }
+
 // Bounds of requests and answers.
 const (
 	pageLimit = 50
@@ -238,8 +247,9 @@ func fail(w http.ResponseWriter, err error) {
 		refuse(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
+	_, missing := errors.AsType[*Missing](err)
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case missing, errors.Is(err, ErrNotFound):
 		refuse(w, http.StatusNotFound, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):
 		refuse(w, http.StatusGatewayTimeout, "NATS did not answer in time")

@@ -67,6 +67,8 @@ func (f *fake) Run(_ context.Context, _, id string) (*Detail, error) {
 		return nil, ErrNotFound
 	case "odd":
 		return nil, &Refusal{errors.New("no such id")}
+	case "nowhere":
+		return nil, &Missing{errors.New("no such queue")}
 	case "broken":
 		return nil, errors.New("stream EMEND_RESULTS: no answer")
 	}

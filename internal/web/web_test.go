@@ -136,6 +136,7 @@ func TestBadRequestsAreToldWhatIsWrong(t *testing.T) {
 		{"GET", "/api/dead/default/r1?seq=x", "", 422, "seq"},
 		{"GET", "/api/runs/default/none", "", 404, "nothing is known"},
 		{"GET", "/api/runs/default/odd", "", 422, "no such id"},
+		{"GET", "/api/runs/default/nowhere", "", 404, "no such queue"},
 		{"GET", "/api/runs/default/broken", "", 502, "EMEND_RESULTS"},
 		{"GET", "/api/none", "", 404, "nothing under this path"},
 		{"POST", "/api/dead/default/replay", "{", 422, "JSON"},
