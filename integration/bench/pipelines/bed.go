@@ -59,28 +59,36 @@ func (p *process) stop() {
 // ticks of /proc a second: USER_HZ, which is 100 wherever Linux runs Go.
 const ticks = 100
 
-// cpu is the time that server, model and workers have used on processors until now; this process is the server's, and the
-// requester's.
-func (b *bed) cpu() (all time.Duration) {
-	for _, pid := range append([]int{os.Getpid(), b.model.cmd.Process.Pid}, b.pids()...) {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			continue
-		}
-		f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-		for _, at := range []int{11, 12} {
-			n, _ := strconv.Atoi(f[at])
-			all += time.Duration(n) * time.Second / ticks
-		}
-	}
-	return all
+// usage is time on processors. This process is the server's, and the requester's.
+type usage struct{ server, worker, model time.Duration }
+
+func (u usage) all() time.Duration { return u.server + u.worker + u.model }
+
+func (u usage) less(o usage) usage {
+	return usage{u.server - o.server, u.worker - o.worker, u.model - o.model}
 }
 
-func (b *bed) pids() (out []int) {
+// cpu is what was used until now.
+func (b *bed) cpu() usage {
+	out := usage{server: used(os.Getpid()), model: used(b.model.cmd.Process.Pid)}
 	for _, w := range b.workers {
-		out = append(out, w.cmd.Process.Pid)
+		out.worker += used(w.cmd.Process.Pid)
 	}
 	return out
+}
+
+// used is what a process has used of processors until now.
+func used(pid int) (all time.Duration) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	for _, at := range []int{11, 12} {
+		n, _ := strconv.Atoi(f[at])
+		all += time.Duration(n) * time.Second / ticks
+	}
+	return all
 }
 
 // peak is the most memory that the process ever had, in MiB.

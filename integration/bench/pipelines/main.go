@@ -1,12 +1,11 @@
-// Command pipelines measures what a pipeline costs beside plain runs: the same number of runs once published one by one and
-// once as the jobs of one pipeline run, in turn, on one worker and an instant model; then a pipeline over four workers with a
-// model that takes 50 ms, against the time that its permits allow. Server, model and workers are processes of their own.
-// `make pipelines` runs it.
+// Command pipelines measures what a pipeline costs beside plain runs: the same number of runs once asked for one by one and once
+// as the jobs of one pipeline run, in turn, on one worker and an instant model, without reuse and with it; then a pipeline over
+// four workers with a model that takes 50 ms, against the time that its permits allow; then a coordinator's memory. Model and
+// workers are processes of their own; server and requester share one. `make pipelines` runs it.
 package main
 
 import (
-	"context"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,10 +14,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
-	"emend/consumer"
 	"emend/schemas"
 )
 
@@ -51,32 +48,36 @@ func bench() error {
 	if text, err := exec.Command("go", "build", "-trimpath", "-o", b.bin, "emend/cmd/emend").CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, text)
 	}
-	return errors.Join(b.overhead(), b.scaling(), b.memory())
+	return errors.Join(b.overhead(schemas.ReuseNone), b.overhead(schemas.ReuseAuto), b.scaling(), b.memory())
 }
 
-// overhead compares plain runs with jobs: by the clock, and by all processors' time, which a busy machine does not blur.
-func (b *bed) overhead() error {
-	if err := b.begin("overhead", "0ms", 64, 1); err != nil {
+// side is what one way of running things cost, a run or a job.
+type side struct {
+	clock time.Duration
+	cpu   usage
+}
+
+// overhead compares plain runs with jobs: by the clock, and by all processors' time, which a busy machine does not blur. Who goes
+// first changes from pair to pair. No output is there to be reused: under auto each is looked for in vain, and kept.
+func (b *bed) overhead(reuse string) error {
+	if err := b.begin("overhead-"+reuse, "0ms", 64, 1); err != nil {
 		return err
 	}
 	defer b.end()
-	fmt.Printf("one worker, %d runs each, instant model, 64 permits, in turn; CPU is that of server, model, worker and requester\n"+
-		"  plain runs           jobs                 a job beside a run\n", *jobs)
+	fmt.Printf("reuse: %s; one worker, %d runs each, instant model, 64 permits, in turn; ms of CPU a run: all (server and requester, worker, model)\n"+
+		"  plain runs                               jobs                                     a job beside a run\n", reuse, *jobs)
 	var clock, cpu []float64
 	for i := range *pairs + 1 {
-		plain, plainCPU, err := b.measured(func() (time.Duration, error) { return b.plain(i) })
-		if err != nil {
-			return err
-		}
-		piped, pipedCPU, err := b.measured(func() (time.Duration, error) { return b.pipeline(fmt.Sprint("pipe", i), *jobs) })
+		plain, piped, err := b.pair(i, reuse)
 		if err != nil {
 			return err
 		}
 		if i == 0 {
 			continue // the first pair warms up
 		}
-		clock, cpu = append(clock, piped/plain), append(cpu, pipedCPU/plainCPU)
-		fmt.Printf("  %5.0f/s %.3f ms   %5.0f/s %.3f ms   %.2f by the clock, %.2f in CPU\n", 1000/plain, plainCPU, 1000/piped, pipedCPU, piped/plain, pipedCPU/plainCPU)
+		byClock, inCPU := ratio(piped.clock, plain.clock), ratio(piped.cpu.all(), plain.cpu.all())
+		clock, cpu = append(clock, byClock), append(cpu, inCPU)
+		fmt.Printf("  %s   %s   %.2f by the clock, %.2f in CPU\n", plain, piped, byClock, inCPU)
 	}
 	if len(clock) > 0 {
 		slices.Sort(clock)
@@ -86,12 +87,38 @@ func (b *bed) overhead() error {
 	return nil
 }
 
-// measured are the milliseconds that one run took, by the clock and on processors.
-func (b *bed) measured(do func() (time.Duration, error)) (clock, cpu float64, err error) {
+// pair measures as many plain runs as jobs, on texts of one size.
+func (b *bed) pair(i int, reuse string) (plain, piped side, err error) {
+	name := fmt.Sprintf("pair%d", i)
+	asPlain := func() (err error) {
+		of := texts(name+" a", *jobs)
+		plain, err = b.measured(func() (time.Duration, error) { return b.plain(of) })
+		return err
+	}
+	asJobs := func() (err error) {
+		of := texts(name+" b", *jobs)
+		piped, err = b.measured(func() (time.Duration, error) { return b.pipeline(name, of, reuse) })
+		return err
+	}
+	if i%2 == 1 {
+		asPlain, asJobs = asJobs, asPlain
+	}
+	return plain, piped, cmp.Or(asPlain(), asJobs())
+}
+
+func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
+
+// String is one line of the table.
+func (s side) String() string {
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) / float64(*jobs) }
+	return fmt.Sprintf("%5.0f/s %.3f (%.3f, %.3f, %.3f)", 1000/ms(s.clock), ms(s.cpu.all()), ms(s.cpu.server), ms(s.cpu.worker), ms(s.cpu.model))
+}
+
+// measured is what something took.
+func (b *bed) measured(do func() (time.Duration, error)) (side, error) {
 	before := b.cpu()
 	took, err := do()
-	each := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) / float64(*jobs) }
-	return each(took), each(b.cpu() - before), err
+	return side{took, b.cpu().less(before)}, err
 }
 
 // scaling runs a pipeline over four workers.
@@ -100,15 +127,14 @@ func (b *bed) scaling() error {
 		return err
 	}
 	defer b.end()
-	if _, err := b.pipeline("warm", workers**permits*4); err != nil {
+	if _, err := b.pipeline("warm", texts("warm", workers**permits*4), schemas.ReuseNone); err != nil {
 		return err
 	}
-	*jobs = *chunks
-	plain, err := b.plain(0)
+	plain, err := b.plain(texts("plain", *chunks))
 	if err != nil {
 		return err
 	}
-	took, err := b.pipeline("scaled", *chunks)
+	took, err := b.pipeline("scaled", texts("scaled", *chunks), schemas.ReuseNone)
 	if err != nil {
 		return err
 	}
@@ -124,71 +150,15 @@ func (b *bed) memory() error {
 		return err
 	}
 	defer b.end()
-	if _, err := b.pipeline("small", 500); err != nil {
+	if _, err := b.pipeline("small", texts("small", 500), schemas.ReuseNone); err != nil {
 		return err
 	}
 	before := b.workers[0].peak()
-	took, err := b.pipeline("large", *large)
+	took, err := b.pipeline("large", texts("large", *large), schemas.ReuseNone)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("%d chunks in %.1f s; the worker's peak went from %d to %d MiB: %d MiB for the pipeline (the goal is 64)\n", *large, took.Seconds(), before, b.workers[0].peak(),
 		b.workers[0].peak()-before)
 	return nil
-}
-
-// plain publishes runs one by one and awaits the last result.
-func (b *bed) plain(i int) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	sub, err := b.nc.SubscribeSync(b.space + ".event.default.*.finished")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	_ = sub.SetPendingLimits(-1, -1)
-	began := time.Now()
-	for n := range *jobs {
-		body := fmt.Appendf(nil, `{"prompt":"extract@1","inputs":{"chunk":%q}}`, line(i, n))
-		if _, err := b.js.PublishAsync(fmt.Sprintf("%s.run.model.default.plain%d-%d", b.space, i, n), body); err != nil {
-			return 0, err
-		}
-	}
-	for range *jobs {
-		if _, err := sub.NextMsgWithContext(ctx); err != nil {
-			return 0, err
-		}
-	}
-	return time.Since(began), nil
-}
-
-func line(i, n int) string {
-	return fmt.Sprintf("%q\n", fmt.Sprintf("%d %d %s", i, n, strings.Repeat("a line of an invoice, ", 18)))
-}
-
-// pipeline runs one pipeline over n lines.
-func (b *bed) pipeline(id string, n int) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	var text strings.Builder
-	for i := range n {
-		text.WriteString(line(len(id), i))
-	}
-	document, err := json.Marshal(text.String())
-	if err != nil {
-		return 0, err
-	}
-	client, err := consumer.NewClient(b.nc, b.space, "")
-	if err != nil {
-		return 0, err
-	}
-	began := time.Now()
-	r, err := client.RunPipeline(ctx, "digest", consumer.Key{Queue: "default", ID: id}, schemas.PipelineRequest{Inputs: map[string]json.RawMessage{"document": document}}, nil)
-	if err != nil {
-		return 0, err
-	}
-	if r.Status != schemas.StatusSucceeded || r.Counts.Calls != n {
-		return 0, fmt.Errorf("pipeline run %s: %s, %d calls, %+v", id, r.Status, r.Counts.Calls, r.Error)
-	}
-	return time.Since(began), nil
 }
