@@ -43,7 +43,7 @@ func (o *batchOptions) add(c *cobra.Command, do func(context.Context, *batchOpti
 		return do(c.Context(), o, args[0])
 	}
 	c.Flags().StringVarP(&o.out, "output", "o", "", "the `FILE` of results, a line each")
-	c.Flags().StringVar(&o.prompt, "prompt", "", "the prompt of lines that name none, \"id\" or \"id@version\"")
+	c.Flags().StringVar(&o.prompt, "prompt", "", "the prompt of lines that name none, \"id\" or \"id@version\"; lines with messages of their own are refused then")
 	c.Flags().StringVar(&o.profile, "profile", "", "a profile in place of the prompt's, or of the model that OpenAI Batch lines name")
 	c.Flags().StringVar(&o.prefix, "prefix", "", "a `TEXT` before every id, so that batches do not share ids")
 	c.Flags().StringVar(&o.backend, "backend", "", "the backend's `NAME` (default: that of the profile or prompt, from --dir)")

@@ -133,6 +133,9 @@ func batchOfOpenAI(t *testing.T, dir string, at func(...string) ran) {
 	if r := readResults(t, out)[0]; r.Source.Profile != "other" || r.Metadata["custom_id"] != "task.1" || r.Validation.Mode != schemas.ModeJSON {
 		t.Errorf("%+v", r)
 	}
+	if r := at("batch", "run", in, "-o", out+"1", "--prompt", "work"); r.code != exitUsage || !strings.Contains(r.err, "line 1: the line brings its own messages") {
+		t.Errorf("with a prompt: %+v", r)
+	}
 	write(t, in, `{"custom_id":"x","method":"POST","url":"/v1/chat/completions","body":{"model":"gpt-9","messages":[{"role":"user","content":"hi"}]}}`)
 	if r := at("batch", "run", in, "-o", out+"2"); r.code != exitUsage || !strings.Contains(r.err, `line 1: body.model "gpt-9" is the model of no profile; give --profile`) {
 		t.Errorf("%+v", r)

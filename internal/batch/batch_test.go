@@ -330,6 +330,8 @@ func TestBadFilesAreRefusedWhole(t *testing.T) {
 		"bad id":      {`{"id":"a.b"}`, "line 1: "},
 		"many":        {long, "and 20 more"},
 		"other field": {`{"id":"a","promt":"p"}`, "did you mean prompt"},
+		"messages":    {"{\"id\":\"a\"}\n" + `{"id":"b","messages":[{"role":"user","content":"hi"}]}`, "line 2: the line brings its own messages, to which --prompt does not apply"},
+		"OpenAI":      {"{\"id\":\"a\"}\n" + openAILine, "line 2: the line brings its own messages, to which --prompt does not apply"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := text(t, c.in).Check()
@@ -342,6 +344,11 @@ func TestBadFilesAreRefusedWhole(t *testing.T) {
 	in.Prompt = ""
 	if s, err := in.Check(); err != nil || !strings.Contains(fmt.Sprint(s.Err()), "give --prompt") {
 		t.Errorf("%v %v", err, s.Err())
+	}
+	for _, empty := range []string{"", "\n \n", "\ufeff"} {
+		if _, err := text(t, empty).Check(); err == nil || !strings.Contains(err.Error(), "has no lines") {
+			t.Errorf("%q: %v", empty, err)
+		}
 	}
 	in.Path += ".not"
 	if _, err := in.Check(); !errors.Is(err, os.ErrNotExist) {
@@ -368,10 +375,11 @@ func TestOutputsOfOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
+const openAILine = `{"custom_id":"task.1/2","method":"POST","url":"/v1/chat/completions","body":{"model":"gpt","messages":[{"role":"user","content":"hi"}]}}`
+
 func TestACustomIDThatIsNoIDIsKept(t *testing.T) {
-	const line = `{"custom_id":"task.1/2","method":"POST","url":"/v1/chat/completions","body":{"model":"gpt","messages":[{"role":"user","content":"hi"}]}}`
-	in := text(t, line+"\n"+strings.Replace(line, "task.1/2", "task-1", 1))
-	in.Prefix = "x-"
+	in := text(t, openAILine+"\n"+strings.Replace(openAILine, "task.1/2", "task-1", 1))
+	in.Prefix, in.Prompt = "x-", ""
 	var got []Line
 	for l, err := range in.Lines() {
 		if err != nil {

@@ -102,6 +102,9 @@ func (in *Input) parse(text []byte) (Line, error) {
 	if l.Request.Profile == "" {
 		l.Request.Profile = in.Profile
 	}
+	if in.Prompt != "" && (l.OpenAI || l.Request.Messages != nil) {
+		return Line{}, errors.New("the line brings its own messages, to which --prompt does not apply; leave --prompt out, or give such lines a file of their own")
+	}
 	if l.OpenAI {
 		err = in.openAI(&l)
 	} else if l.Request.Prompt == "" && l.Request.Messages == nil {

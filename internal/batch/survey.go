@@ -79,6 +79,9 @@ func (in *Input) Check() (*Survey, error) {
 		s.Lines++
 		s.all = append(s.all, digestOf(line.ID))
 	}
+	if s.Lines+s.Bad == 0 {
+		return nil, fmt.Errorf("%s has no lines; a batch is a file with a run a line", in.Path)
+	}
 	s.all.sort()
 	in.repeated(s)
 	return s, nil
