@@ -25,10 +25,12 @@ type Engine struct {
 	trouble   bool
 	retries   *int
 	// validators judge in Go, by prompt.
-	validators []promptValidators
-	http       *provider.Client
-	gates      map[string]*capacity.Gate
-	endpoints  map[string]*provider.Endpoint
+	// given are the validators of WithValidators, functions the same by name.
+	given     []Validator
+	functions map[string]Validator
+	http      *provider.Client
+	gates     map[string]*capacity.Gate
+	endpoints map[string]*provider.Endpoint
 }
 
 // Option configures New.
@@ -198,7 +200,6 @@ func (e *Engine) Prepare(ctx context.Context, r RunRequest) (*Prepared, error) {
 		return nil, &categorised{kind: ErrInvalidRequest, message: err.Error(), cause: err}
 	}
 	e.applyRetries(plan, r.TransientRetries)
-	e.withValidators(plan, wire.Output != nil)
 	return &Prepared{engine: e, plan: plan, observer: r.Observer}, nil
 }
 

@@ -74,7 +74,7 @@ func (e *Engine) admitted(ctx context.Context, x Execution, obs observer) (run.R
 	}
 	defer slot.Release()
 	fx := &effects{client: e.client(x.Plan), injected: e.injected != nil, plan: x.Plan, permit: slot.Permit, obs: obs,
-		patience: x.Patience, allow: x.Allow, meter: x.Meter, queue: x.Plan.Queue, propagate: x.Propagate, judges: judges{client: e.client, gate: e.Gate}}
+		patience: x.Patience, allow: x.Allow, meter: x.Meter, queue: x.Plan.Queue, propagate: x.Propagate, judges: judges{client: e.client, gate: e.Gate, functions: e.functions}}
 	res, err := run.Drive(ctx, x.Plan, x.Plan.Revive(x.State), fx, x.Save)
 	if err == nil {
 		err = fx.denied

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,11 +15,11 @@ import (
 	"emend/schemas"
 )
 
-// Validator judges valid candidates in Go (seed 004). It is deterministic: it is asked once a candidate, behind the judges of
-// the prompt, and never again for the same. What it rejects is corrected from the run's retries, as what a judge rejects. It
-// must be safe for concurrent use.
+// Validator judges candidates in Go (seed 004), wherever a prompt or a stage names it in its checks as go: NAME, in that place
+// of the order. It is deterministic: it is asked once a candidate, and never again for the same. What it rejects is corrected
+// from the run's retries, as what a judge rejects. It must be safe for concurrent use.
 type Validator struct {
-	// Name stands in votes: letters, digits and _ - . @, at most 64.
+	// Name is what checks name and votes show: letters, digits and _ - . @, at most 64.
 	Name string
 	// Validate approves with a zero Vote, rejects with reasons, or came to no decision with an error: ErrSkip, if it could not be
 	// asked. A panic is an error. Neither an error's nor a panic's text is shown.
@@ -34,10 +35,10 @@ type CandidateView struct {
 	Messages []Message
 }
 
-// Vote is a Validator's decision: an approval without reasons. A rejection stands whatever its reasons are, but more than 32, a
+// Vote is a Validator's decision: an approval without Reject. A rejection stands whatever its reasons are, but more than 32, a
 // code of more than 64 characters or a guidance over 16 KiB, or no UTF-8, cannot be told to the model: the policy then applies
-// at once.
-type Vote struct{ Reject []Reason }
+// at once. Warn remarks what rejects nothing, within the same bounds; the result has it, the model never.
+type Vote struct{ Reject, Warn []Reason }
 
 // Reason is a stable code, and how to correct it; the guidance is shown to the model, so it must say no secret.
 type Reason = schemas.Reason
@@ -45,85 +46,61 @@ type Reason = schemas.Reason
 // ErrSkip says that a Validator's prerequisites are not there.
 var ErrSkip = errors.New("the validator could not be asked")
 
-// WithValidators has every run of a prompt, named "id" or "id@version", judged in Go too, by RunPrepared, Run and RunPipeline. A
-// worker does not know them: over NATS a judge or a rule does the same.
-func WithValidators(prompt string, list ...Validator) Option {
-	return func(e *Engine) { e.validators = append(e.validators, promptValidators{prompt, list}) }
+// WithValidators gives the functions that checks name with go. New refuses definitions that name others. A worker that is made
+// of the engine (consumer.NewWorker) has them too.
+func WithValidators(list ...Validator) Option {
+	return func(e *Engine) { e.given = append(e.given, list...) }
 }
 
-// promptValidators are those of one prompt.
-type promptValidators struct {
-	prompt string
-	list   []Validator
-}
-
-// checkValidators refuses what could not be told apart, or called.
+// checkValidators refuses what could not be told apart, or called, and checks that name a function that is not there.
 func (e *Engine) checkValidators() error {
-	seen := map[string]bool{}
-	for _, p := range e.validators {
-		if _, ok := e.snapshot.Prompt(p.prompt); !ok {
-			return fmt.Errorf("engine.New: validators for %q: there is no such prompt", p.prompt)
+	e.functions = make(map[string]Validator, len(e.given))
+	for _, v := range e.given {
+		_, twice := e.functions[v.Name]
+		switch {
+		case v.Name == "" || len(v.Name) > schemas.MaxCode || strings.Trim(v.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@") != "":
+			return fmt.Errorf("engine.New: validator: the name %q must have 1 to %d letters, digits and _ - . @", v.Name, schemas.MaxCode)
+		case v.Validate == nil:
+			return fmt.Errorf("engine.New: validator %s has no function", v.Name)
+		case twice:
+			return fmt.Errorf("engine.New: validator %s is given twice", v.Name)
 		}
-		for _, v := range p.list {
-			switch key := p.prompt + " " + v.Name; {
-			case v.Name == "" || len(v.Name) > maxCode || strings.Trim(v.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@") != "":
-				return fmt.Errorf("engine.New: validators for %q: the name %q must have 1 to %d letters, digits and _ - . @", p.prompt, v.Name, maxCode)
-			case v.Validate == nil:
-				return fmt.Errorf("engine.New: validator %s of %q has no function", v.Name, p.prompt)
-			case seen[key]:
-				return fmt.Errorf("engine.New: validator %s of %q is given twice", v.Name, p.prompt)
-			default:
-				seen[key] = true
-			}
+		e.functions[v.Name] = v
+	}
+	named := e.snapshot.GoChecks()
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		if _, ok := e.functions[name]; !ok {
+			return fmt.Errorf("engine.New: %s names the Go validator %s in its checks, and this program has none of that name; give it with engine.WithValidators in a program of your own", named[name], name)
 		}
 	}
 	return nil
 }
 
-// withValidators adds a prompt's validators to a plan of this process. A request that brings its own contract has replaced the
-// prompt's checks, and these with them.
-func (e *Engine) withValidators(p *run.Plan, ownContract bool) {
-	if ownContract {
-		return
-	}
-	id, _, _ := strings.Cut(p.Prompt, "@")
-	for _, of := range e.validators {
-		if of.prompt != id && of.prompt != p.Prompt {
-			continue
-		}
-		for _, v := range of.list {
-			p.Validators = append(slices.Clip(p.Validators), run.Validator{Name: v.Name, Decide: v.decide})
-		}
-	}
-}
-
 // decide calls the function; whatever it does is a vote.
-func (v Validator) decide(ctx context.Context, q run.Question) (outcome string, reasons []schemas.Reason, cause string) {
+func (v Validator) decide(ctx context.Context, q run.Question) (vote schemas.Validator) {
 	defer func() {
 		if recover() != nil {
-			outcome, reasons, cause = schemas.VoteFailed, nil, schemas.CategoryInternal
+			vote = schemas.Validator{Outcome: schemas.VoteFailed, Cause: schemas.CategoryInternal}
 		}
 	}()
 	view := CandidateView{Text: q.Candidate, Messages: slices.Clone(q.Messages)}
 	if q.Value != nil {
 		view.Value = bytes.Clone(q.Value)
 	}
-	vote, err := v.Validate(ctx, view)
+	said, err := v.Validate(ctx, view)
 	switch {
 	case errors.Is(err, ErrSkip):
-		return schemas.VoteSkipped, nil, schemas.CategoryInvalidRequest
+		return schemas.Validator{Outcome: schemas.VoteSkipped, Cause: schemas.CategoryInvalidRequest}
 	case err != nil:
-		return schemas.VoteFailed, nil, schemas.CategoryInternal
-	case len(vote.Reject) == 0:
-		return schemas.VoteApproved, nil, ""
+		return schemas.Validator{Outcome: schemas.VoteFailed, Cause: schemas.CategoryInternal}
 	}
-	return rejection(vote.Reject)
+	return decided(said.Reject, said.Warn)
 }
 
-// decided asks a validator that needs no model.
-func (x *effects) decided(ctx context.Context, s run.State, v run.Validator, q run.Question, began time.Time) run.Event {
-	out := run.Validated{Vote: schemas.Validator{Name: v.Name}}
-	out.Vote.Outcome, out.Vote.Reasons, out.Vote.Cause = v.Decide(ctx, q)
+// function asks a validator that needs no model.
+func (x *effects) function(ctx context.Context, s run.State, v run.Validator, q run.Question, began time.Time) run.Event {
+	out := run.Validated{Vote: x.judges.functions[v.Name].decide(ctx, q)}
+	out.Vote.Name = v.Name
 	if ctx.Err() != nil {
 		return run.Cancelled{Status: statusOf(ctx.Err()), Cause: ctx.Err(), Vote: &out}
 	}

@@ -16,10 +16,15 @@ import (
 // validated is an engine over a prompt with a judge whose model plays answers in order.
 func validated(t *testing.T, answers []string, retries, policy string, list ...engine.Validator) (*engine.Engine, *[]*engine.GenerateRequest) {
 	t.Helper()
+	var checks strings.Builder
+	checks.WriteString("{judge: judge}")
+	for _, v := range list {
+		checks.WriteString(", {go: " + v.Name + "}")
+	}
 	files := fstest.MapFS{
 		"emend.yaml":           &fstest.MapFile{Data: []byte("backends: {m: {dialect: openai, url: http://x}}\nprofiles: {p: {backend: m, model: m}}\n")},
 		"prompts/judge@1.yaml": &fstest.MapFile{Data: []byte("profile: p\ninputs: {candidate: {}}\nmessages: [{user: 'JUDGE {{ .candidate }}'}]\n")},
-		"prompts/say@1.yaml":   &fstest.MapFile{Data: []byte("profile: p\nmessages: [{user: 'Say it.'}]\noutput: {mode: json}\nchecks: [{judge: judge}]\nretries: " + retries + "\n" + policy)},
+		"prompts/say@1.yaml":   &fstest.MapFile{Data: []byte("profile: p\nmessages: [{user: 'Say it.'}]\noutput: {mode: json}\nchecks: [" + checks.String() + "]\nretries: " + retries + "\n" + policy)},
 	}
 	snap, err := prompts.LoadFS(files)
 	if err != nil {
@@ -33,7 +38,7 @@ func validated(t *testing.T, answers []string, retries, policy string, list ...e
 		*asked = append(*asked, r)
 		return &engine.GenerateResponse{Text: answers[len(*asked)-1]}, nil
 	})
-	e, err := engine.New(snap, engine.WithLLMClient(client), engine.WithValidators("say", list...))
+	e, err := engine.New(snap, engine.WithLLMClient(client), engine.WithValidators(list...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +60,7 @@ var small = engine.Validator{Name: "small", Validate: func(_ context.Context, c 
 	return engine.Vote{}, nil
 }}
 
-// A validator in Go is asked behind the judges; what it rejects is corrected with its guidance.
+// A validator in Go is asked in its place; what it rejects is corrected with its guidance.
 func TestGoValidatorRejectsAndIsCorrected(t *testing.T) {
 	e, asked := validated(t, []string{"10", "7"}, "1", "", small)
 	r, err := e.Run(t.Context(), engine.RunRequest{Prompt: "say"})
@@ -170,18 +175,93 @@ func TestGoValidatorsSeeTheSameCandidate(t *testing.T) {
 
 func TestGoValidatorsAreChecked(t *testing.T) {
 	snap, err := prompts.LoadFS(fstest.MapFS{"emend.yaml": &fstest.MapFile{Data: []byte("backends: {m: {dialect: openai, url: http://x}}\nprofiles: {p: {backend: m, model: m}}\n")},
-		"prompts/say@1.yaml": &fstest.MapFile{Data: []byte("profile: p\nmessages: [{user: hi}]\n")}})
+		"prompts/say@1.yaml": &fstest.MapFile{Data: []byte("profile: p\nmessages: [{user: hi}]\nchecks: [{go: small}]\n")}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for want, o := range map[string]engine.Option{
-		"there is no such prompt": engine.WithValidators("nobody", small),
-		"is given twice":          engine.WithValidators("say", small, small),
-		"has no function":         engine.WithValidators("say", engine.Validator{Name: "a"}),
-		"the name \"a b\" must":   engine.WithValidators("say", engine.Validator{Name: "a b", Validate: small.Validate}),
+		"prompt say@1 names the Go validator small": engine.WithValidators(),
+		"is given twice":        engine.WithValidators(small, small),
+		"has no function":       engine.WithValidators(engine.Validator{Name: "a"}),
+		"the name \"a b\" must": engine.WithValidators(engine.Validator{Name: "a b", Validate: small.Validate}),
 	} {
 		if _, err := engine.New(snap, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// Warnings reject nothing and are the result's, not the model's; those of an abandoned attempt are dropped with it.
+func TestVotesCarryWarnings(t *testing.T) {
+	remarks := engine.Validator{Name: "remarks", Validate: func(_ context.Context, c engine.CandidateView) (engine.Vote, error) {
+		v := engine.Vote{Warn: []engine.Reason{{Code: "seen " + c.Text, Guidance: "a remark"}}}
+		switch c.Text {
+		case "10":
+			v.Reject = []engine.Reason{{Code: "large", Guidance: "one digit"}}
+		case "8":
+			v.Warn = make([]engine.Reason, 33)
+		}
+		return v, nil
+	}}
+	for answer, code := range map[string]string{"7": "seen_7", "8": "beyond_bounds"} {
+		e, asked := validated(t, []string{"10", answer}, "1", "", remarks)
+		r, err := e.Run(t.Context(), engine.RunRequest{Prompt: "say"})
+		if err != nil || r.Status != schemas.StatusSucceeded || len(*asked) != 2 {
+			t.Fatalf("%+v %v", r, err)
+		}
+		if v := r.Validation.Validators[1]; v.Outcome != schemas.VoteApproved || len(v.Warnings) != 1 || v.Warnings[0].Code != code {
+			t.Errorf("%+v", v)
+		}
+		if want := "validator remarks warns: " + code; len(r.Warnings) != 1 || r.Warnings[0] != want {
+			t.Errorf("%q, want %q", r.Warnings, want)
+		}
+		for _, m := range (*asked)[1].Messages {
+			if strings.Contains(m.Content, "remark") {
+				t.Errorf("the model is told %q", m.Content)
+			}
+		}
+	}
+}
+
+// Rule, function and judge judge one candidate in the order of checks, and one correction has what all of them reject.
+func TestChecksJudgeTogetherInTheirOrder(t *testing.T) {
+	var asked []*engine.GenerateRequest
+	snap, err := prompts.LoadFS(fstest.MapFS{
+		"emend.yaml":           &fstest.MapFile{Data: []byte("backends: {m: {dialect: openai, url: http://x}}\nprofiles: {p: {backend: m, model: m}}\n")},
+		"prompts/judge@1.yaml": &fstest.MapFile{Data: []byte("profile: p\ninputs: {candidate: {}}\nmessages: [{user: 'JUDGE {{ .candidate }}'}]\n")},
+		"prompts/say@1.yaml": &fstest.MapFile{Data: []byte("profile: p\nmessages: [{user: 'Say it.'}]\noutput: {mode: json, repair_attempts: 2}\nretries: 1\n" +
+			"checks: [{go: small}, {judge: judge}, {rule: 'output < 10.0', code: digit, message: one digit}]\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var judged []string
+	client := clientFunc(func(_ context.Context, r *engine.GenerateRequest) (*engine.GenerateResponse, error) {
+		if candidate, ok := strings.CutPrefix(r.Messages[0].Content, "JUDGE "); ok {
+			judged = append(judged, candidate)
+			return &engine.GenerateResponse{Text: `{"reasons": [], "warnings": [{"code": "dull", "guidance": "x"}], "decision": "approve"}`}, nil
+		}
+		asked = append(asked, r)
+		return &engine.GenerateResponse{Text: []string{"10", "7"}[len(asked)-1]}, nil
+	})
+	e, err := engine.New(snap, engine.WithLLMClient(client), engine.WithValidators(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	r, err := e.Run(t.Context(), engine.RunRequest{Prompt: "say"})
+	if err != nil || r.Status != schemas.StatusSucceeded || r.Counts.Corrections != 1 || r.Counts.Repairs != 0 || strings.Join(judged, " ") != "10 7" {
+		t.Fatalf("%+v %v, judged %q", r, err, judged)
+	}
+	correction := asked[1].Messages[2].Content
+	if first, second := strings.Index(correction, "- too_large: Give one digit."), strings.Index(correction, "- digit: one digit"); first < 0 || second < first || strings.Contains(correction, "dull") {
+		t.Errorf("%s", correction)
+	}
+	names := []string{}
+	for _, v := range r.Validation.Validators {
+		names = append(names, v.Name)
+	}
+	if got := strings.Join(names, " "); got != "small judge@1 digit" || len(r.Warnings) != 1 || r.Validation.Rules != schemas.RulesPassed {
+		t.Errorf("%s %q", got, r.Warnings)
 	}
 }

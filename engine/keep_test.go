@@ -26,7 +26,7 @@ func keyed(t *testing.T, change func(*prompts.Prompt)) prompts.Definitions {
 	d.Config.Backends["b"] = b
 	for i := range d.Prompts {
 		if d.Prompts[i].ID == "in-schema" {
-			d.Prompts[i].Retries = 1
+			d.Prompts[i].Retries, d.Prompts[i].Checks = 1, []prompts.CheckSpec{{Go: "even"}}
 			if change != nil {
 				change(&d.Prompts[i])
 			}
@@ -45,7 +45,7 @@ var even = engine.Validator{Name: "even", Validate: func(_ context.Context, c en
 
 func TestCorrectiveCallsKeepTargetCredentialSessionAndContract(t *testing.T) {
 	w := &wire{replies: []reply{says(`{"a":"x"}`), says(`{"a":1}`), says(`{"a":"y"}`), says(`{"a":2}`)}}
-	e := engineOver(t, keyed(t, nil), engine.WithTransport(w), engine.WithValidators("in-schema", even))
+	e := engineOver(t, keyed(t, nil), engine.WithTransport(w), engine.WithValidators(even))
 	r := ask(schemas.ModeJSONSchema)
 	r.SessionID = "s-9"
 	res, err := e.Run(t.Context(), r)
@@ -89,7 +89,7 @@ func TestCorrectionsEchoTheExactAnswerUnderUnwrap(t *testing.T) {
 	const invalid, rejected = "```json\n{\"a\": \"x\"}\n```\n", "\ufeff{\"a\": 1}"
 	unwrap := func(p *prompts.Prompt) { p.Output.Repair.Local = "unwrap" }
 	w := &wire{replies: []reply{says(invalid), says(rejected), says(`{"a":2}`)}}
-	e := engineOver(t, keyed(t, unwrap), engine.WithTransport(w), engine.WithValidators("in-schema", even))
+	e := engineOver(t, keyed(t, unwrap), engine.WithTransport(w), engine.WithValidators(even))
 	res, err := e.Run(t.Context(), ask(schemas.ModeJSONSchema))
 	if err != nil || res.Status != schemas.StatusSucceeded || res.Counts.Repairs != 1 || res.Counts.Corrections != 1 {
 		t.Fatalf("%+v %v", res, err)
@@ -116,7 +116,7 @@ func TestWarningsOfAbandonedAttemptsAreDropped(t *testing.T) {
 		{[]reply{cut(`{"a":1}`), says(`{"a":2}`)}, 0},
 		{[]reply{says(`{"a":1}`), cut(`{"a":2}`)}, 1},
 	} {
-		e := engineOver(t, keyed(t, nil), engine.WithTransport(&wire{replies: c.replies}), engine.WithValidators("in-schema", even))
+		e := engineOver(t, keyed(t, nil), engine.WithTransport(&wire{replies: c.replies}), engine.WithValidators(even))
 		r, err := e.Run(t.Context(), ask(schemas.ModeJSONSchema))
 		if err != nil || r.Status != schemas.StatusSucceeded || r.Counts.Corrections != 1 || len(r.Warnings) != c.warned {
 			t.Errorf("%+v %v", r, err)

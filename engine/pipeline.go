@@ -149,7 +149,6 @@ func (l *local) do(ctx context.Context, j pipeline.Job, request schemas.Request,
 		return pipeline.Outcome{Status: schemas.StatusFailed, Error: &schemas.Error{Category: schemas.CategoryInvalidRequest, Message: err.Error()}}
 	}
 	l.e.applyRetries(plan, nil)
-	l.e.withValidators(plan, false)
 	x := Execution{Plan: plan, State: plan.Start()}
 	if l.req.Observer != nil {
 		x.Observer = event.Func(l.observe)

@@ -181,7 +181,7 @@ func TestGoValidatorsInAPipeline(t *testing.T) {
     replies: [{json: [c]}]
   - match: {contains: TIDY}
     replies: [{json: [x, y]}]
-`)
+`, "{judge: judge}", "{judge: judge}, {go: one}")
 	one := engine.Validator{Name: "one", Validate: func(_ context.Context, c engine.CandidateView) (engine.Vote, error) {
 		switch {
 		case strings.Contains(string(c.Value), "b"):
@@ -191,7 +191,7 @@ func TestGoValidatorsInAPipeline(t *testing.T) {
 		}
 		return engine.Vote{}, nil
 	}}
-	e, err := engine.New(snap, engine.WithValidators("names", one))
+	e, err := engine.New(snap, engine.WithValidators(one))
 	if err != nil {
 		t.Fatal(err)
 	}

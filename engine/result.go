@@ -157,7 +157,10 @@ func warnings(p *run.Plan, s run.State) []string {
 	}
 	for _, v := range s.Votes {
 		if v.Outcome == schemas.VoteFailed || v.Outcome == schemas.VoteSkipped {
-			out = append(out, fmt.Sprintf("the judge %s came to no decision: %s", v.Name, v.Cause))
+			out = append(out, fmt.Sprintf("validator %s came to no decision: %s", v.Name, v.Cause))
+		}
+		for _, w := range v.Warnings {
+			out = append(out, fmt.Sprintf("validator %s warns: %s", v.Name, w.Code))
 		}
 	}
 	if s.Impossible != "" {

@@ -18,6 +18,8 @@ import (
 type judges struct {
 	client func(*run.Plan) LLMClient
 	gate   func(backend string) *capacity.Gate
+	// functions are the validators in Go, by name.
+	functions map[string]Validator
 }
 
 // Validate asks one validator until it comes to a decision or its tries are used up. One that comes to none is a vote,
@@ -27,12 +29,12 @@ func (x *effects) Validate(ctx context.Context, s run.State, a run.Validate) run
 	out := run.Validated{Vote: schemas.Validator{Name: v.Name, Outcome: schemas.VoteSkipped}}
 	began := time.Now()
 	question := run.Question{Candidate: s.Text(), Messages: x.plan.Messages}
-	if !s.Judged.Valid() {
+	if !s.Judged.Valid() && !s.Chain {
 		question.Findings = s.Judged.Findings
 	}
-	if v.Decide != nil {
+	if v.Go {
 		question.Value = s.Judged.Value
-		return x.decided(ctx, s, v, question, began)
+		return x.function(ctx, s, v, question, began)
 	}
 	p, err := v.Plan(question)
 	if err != nil {
@@ -79,54 +81,68 @@ func (x *effects) ask(ctx context.Context, stage int, p *run.Plan, out *run.Vali
 	if err != nil || ctx.Err() != nil || x.denied != nil {
 		return &run.Cancelled{Status: statusOf(ctx.Err()), Cause: ctx.Err(), Vote: out}
 	}
-	out.Vote.Outcome, out.Vote.Reasons, out.Vote.Cause = outcome(res)
+	said := vote(res)
+	said.Name, said.Calls = out.Vote.Name, out.Vote.Calls
+	out.Vote = said
 	return nil
 }
 
-// outcome reads a judge's run: its contract has seen to it that a valid answer is a decision.
-func outcome(res run.Result) (string, []schemas.Reason, string) {
+// vote reads a judge's run: its contract has seen to it that a valid answer is a decision.
+func vote(res run.Result) (v schemas.Validator) {
+	v.Outcome = schemas.VoteFailed
 	if f := res.Failure; f != nil {
-		if f.Category == schemas.StatusExpired || f.Category == schemas.StatusCancelled {
-			return schemas.VoteFailed, nil, schemas.CategoryTimeout // what it had to wait for is longer than the run may take
+		if v.Cause = f.Category; v.Cause == schemas.StatusExpired || v.Cause == schemas.StatusCancelled {
+			v.Cause = schemas.CategoryTimeout // what it had to wait for is longer than the run may take
 		}
-		return schemas.VoteFailed, nil, f.Category
+		return v
 	}
 	var said struct {
 		Decision string           `json:"decision"`
 		Reasons  []schemas.Reason `json:"reasons"`
+		Warnings []schemas.Reason `json:"warnings"`
 	}
 	if res.Status != schemas.StatusSucceeded || json.Unmarshal(res.State.Judged.Value, &said) != nil {
-		return schemas.VoteFailed, nil, schemas.CategoryOutputInvalid
+		v.Cause = schemas.CategoryOutputInvalid
+		return v
 	}
-	if said.Decision == schemas.DecisionApprove {
-		return schemas.VoteApproved, nil, ""
+	if said.Decision != schemas.DecisionApprove {
+		return decided(orUnspecified(said.Reasons), said.Warnings)
 	}
-	return rejection(said.Reasons)
+	return decided(nil, said.Warnings)
 }
 
-// rejection is the vote of a validator that rejects, whatever its reasons are worth: none is one without a code, and what is
-// beyond the bounds is not kept, so that no correction can be made of it.
-func rejection(said []schemas.Reason) (string, []schemas.Reason, string) {
+// orUnspecified is one reason without a code for a rejection that gives none.
+func orUnspecified(said []schemas.Reason) []schemas.Reason {
 	if len(said) == 0 {
-		said = []schemas.Reason{{}}
+		return []schemas.Reason{{}}
 	}
-	if reasons, ok := sound(said); ok {
-		return schemas.VoteRejected, reasons, ""
-	}
-	return schemas.VoteRejected, nil, schemas.CauseCorrectionImpossible
+	return said
 }
 
-// Bounds of what a validator may say of a rejection; nothing is cut.
-const (
-	maxReasons  = 32
-	maxCode     = 64
-	maxGuidance = 16 << 10
-)
+// decided is the vote of a validator that came to a decision: it rejects with reasons, whatever they are worth. What is beyond
+// the bounds is not kept, so that no correction can be made of it; warnings beyond them are one that says so.
+func decided(reasons, warnings []schemas.Reason) (v schemas.Validator) {
+	v.Outcome = schemas.VoteApproved
+	if len(reasons) > 0 {
+		v.Outcome = schemas.VoteRejected
+		var ok bool
+		if v.Reasons, ok = sound(reasons); !ok {
+			v.Reasons, v.Cause = nil, schemas.CauseCorrectionImpossible
+		}
+	}
+	if len(warnings) > 0 {
+		var ok bool
+		if v.Warnings, ok = sound(warnings); !ok {
+			v.Warnings = []schemas.Reason{{Code: "beyond_bounds"}}
+		}
+	}
+	return v
+}
 
-// sound makes codes of a judge's words: small letters, digits and _, so that they can be counted and shown. A reason
+// sound makes codes of a validator's words: small letters, digits and _, so that they can be counted and shown. A reason
 // without a code is unspecified.
 func sound(said []schemas.Reason) ([]schemas.Reason, bool) {
-	if len(said) > maxReasons {
+	if len(said) > schemas.MaxReasons {
 		return nil, false
 	}
 	out := make([]schemas.Reason, 0, len(said))
@@ -135,7 +151,7 @@ func sound(said []schemas.Reason) ([]schemas.Reason, bool) {
 		if code == "" {
 			code = "unspecified"
 		}
-		if len(code) > maxCode || len(r.Guidance) > maxGuidance || !utf8.ValidString(r.Guidance) {
+		if len(code) > schemas.MaxCode || len(r.Guidance) > schemas.MaxGuidance || !utf8.ValidString(r.Guidance) {
 			return nil, false
 		}
 		out = append(out, schemas.Reason{Code: code, Guidance: r.Guidance})

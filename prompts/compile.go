@@ -14,6 +14,7 @@ import (
 
 	"emend/engine/contract"
 	"emend/engine/provider/dialects"
+	"emend/engine/run"
 	"emend/schemas"
 )
 
@@ -26,6 +27,8 @@ type compiled struct {
 	outputJSON []byte
 	contract   *contract.Contract
 	judges     []judge
+	// votes are the places of all that may vote, in configured order; judges fill theirs.
+	votes []run.Validator
 	// checks is the checksum of rules, judges and policy.
 	checks string
 	report *report
@@ -169,7 +172,8 @@ func (src *source) compile(s *Snapshot, p Prompt, r *report) *compiled {
 	publishedPrompt.check(r)
 	output, implied := src.governed(p, explicit, r)
 	c := &compiled{def: p, output: effective(output), report: r, implied: implied}
-	c.checks = c.checksum()
+	c.checks, c.votes = c.checksum(), p.votes()
+	c.distinct(r)
 	src.profile(s, c, r)
 	src.templates(s, c, r)
 	readable := src.schemaFile(c, r)

@@ -96,7 +96,7 @@ func (src *source) governance(p Prompt) *Governance {
 // rules of a prompt, those of checks first; where maps each to its place in the file.
 func (p Prompt) rules() (rules []contract.Rule, where []string) {
 	for i, c := range p.Checks {
-		if c.Judge == "" {
+		if c.isRule() {
 			rules, where = append(rules, c.Rule.rule()), append(where, index("checks", i))
 		}
 	}
@@ -106,11 +106,13 @@ func (p Prompt) rules() (rules []contract.Rule, where []string) {
 	return rules, where
 }
 
-// judges counts the checks that are judges.
+func (c CheckSpec) isRule() bool { return c.Judge == "" && c.Go == "" }
+
+// judges counts the checks that are judges or functions.
 func (p Prompt) judges() int {
 	n := 0
 	for _, c := range p.Checks {
-		if c.Judge != "" {
+		if !c.isRule() {
 			n++
 		}
 	}

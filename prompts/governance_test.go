@@ -110,7 +110,7 @@ func TestGovernanceProblems(t *testing.T) {
 		"output: {mode: json}\nchecks: [{if: {a: 1}, then: {b: null}}]":                                             ":3: checks[0].then.b: must give a value",
 		"output: {mode: json}\nchecks: [{field: a, min: '1'}]":                                                      ":3: checks[0].min: must be a number, not text",
 		"output: {mode: json}\nchecks: [{field: a, min: 1, retries: 1}]":                                            ":3: checks[0].retries: has no effect on a rule",
-		"output: {mode: json}\nchecks: [{judge: j, field: a}]":                                                      ":3: checks[0]: is a judge and a rule at once",
+		"output: {mode: json}\nchecks: [{judge: j, field: a}]":                                                      ":3: checks[0]: is more than one of a rule, a judge and go at once; make an entry of each",
 		"output: {mode: json}\nchecks: [{judge: j@x}]":                                                              ":3: checks[0].judge: must be id or id@version",
 		"output: {mode: json}\nchecks: [{judge: nobody@1}]":                                                         ":3: checks[0].judge: there is no prompt",
 		"output: {mode: json}\nchecks: [{judge: x@1}]":                                                              ":3: checks[0].judge: x@1 cannot judge: it names no profile",
@@ -197,7 +197,7 @@ func TestAJudgeIsPlannedOnACandidate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Validators) != 1 || p.Validators[0].Name != "judge@2" || p.Validators[0].Retries != 1 || p.Policy.ValidatorFailure != run.PolicyFailRun || p.MaxValidatorCalls() != 6 {
+	if len(p.Validators) != 2 || p.Validators[1].Rule != 1 || p.Validators[1].Name != "rule_1" || p.Validators[0].Name != "judge@2" || p.Validators[0].Retries != 1 || p.Policy.ValidatorFailure != run.PolicyFailRun || p.MaxValidatorCalls() != 6 {
 		t.Fatalf("%+v %+v", p.Validators, p.Policy)
 	}
 	j, err := p.Validators[0].Plan(run.Question{Candidate: `{"a":"{{ .x }}"}`, Findings: []contract.Finding{{Pointer: "/a", Keyword: "type", Message: "m"}}})

@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -25,16 +26,21 @@ const (
 	inputFindings  = "findings"
 )
 
-// judgeSchema is the contract of every judge. It fits the strict subset of providers; what it cannot say, the engine
-// checks.
-const judgeSchema = `{"type":"object","properties":{"reasons":{"type":"array","items":{"type":"object","properties":{` +
-	`"code":{"type":"string","description":"what is wrong, in a few words of a-z and _"},"guidance":{"type":"string","description":"how to correct it"}},` +
-	`"required":["code","guidance"],"additionalProperties":false}},"decision":{"type":"string","enum":["approve","reject"]}},` +
-	`"required":["reasons","decision"],"additionalProperties":false}`
+// judgeSchema is the contract of every judge, judgeNative what is sent of it to providers: their strict subset wants every
+// property, and an answer without warnings is as good. What a schema cannot say, the engine checks.
+const (
+	judgeReasons = `{"type":"array","items":{"type":"object","properties":{` +
+		`"code":{"type":"string","description":"what is wrong, in a few words of a-z and _"},"guidance":{"type":"string","description":"how to correct it"}},` +
+		`"required":["code","guidance"],"additionalProperties":false}}`
+	judgeProperties = `{"type":"object","properties":{"reasons":` + judgeReasons + `,"warnings":` + judgeReasons +
+		`,"decision":{"type":"string","enum":["approve","reject"]}},"additionalProperties":false,"required":["reasons",`
+	judgeSchema = judgeProperties + `"decision"]}`
+	judgeNative = judgeProperties + `"warnings","decision"]}`
+)
 
 // judgeInstruction ends every judge's conversation.
-const judgeInstruction = `Answer with JSON only: {"reasons": [{"code": "what_is_wrong", "guidance": "how to correct it"}], "decision": "approve" or "reject"}. ` +
-	`Give at least one reason when you reject, and none when you approve.`
+const judgeInstruction = `Answer with JSON only: {"reasons": [{"code": "what_is_wrong", "guidance": "how to correct it"}], "warnings": [], "decision": "approve" or "reject"}. ` +
+	`Give at least one reason when you reject, and none when you approve. In warnings, of the same form as reasons, you may remark what rejects nothing.`
 
 // judges resolves what a prompt's checks name, once all prompts are compiled.
 func (src *source) judges(s *Snapshot, c *compiled, r *report) {
@@ -87,13 +93,89 @@ func (c *compiled) unfitJudge() (faults []string) {
 	return faults
 }
 
-// validators of a run under this prompt.
-func (s *Snapshot) validators(c *compiled) []run.Validator {
-	out := make([]run.Validator, 0, len(c.judges))
-	for _, j := range c.judges {
-		retries := j.compiled.retries(s)
-		out = append(out, run.Validator{Name: j.compiled.ref(), Backend: s.config.Profiles[j.compiled.def.Profile].Backend, Retries: j.retries,
-			MaxCalls: (retries + 1) * (j.repairs + 1), Plan: func(q run.Question) (*run.Plan, error) { return s.judgePlan(j, retries, q) }})
+// validators of a run under this prompt, in configured order. Rules are among them in a stage, which is a run with judges,
+// with functions, with retries or of a pipeline (seed 004); in others they are findings alone.
+func (s *Snapshot) validators(c *compiled, stage bool) []run.Validator {
+	if len(c.votes) == 0 || !stage && c.def.judges() == 0 {
+		return nil
+	}
+	out, next := slices.Clone(c.votes), 0
+	for i := range out {
+		if out[i].Rule == 0 && !out[i].Go {
+			out[i] = s.judgeValidator(c.judges[next])
+			next++
+		}
+	}
+	return out
+}
+
+func (s *Snapshot) judgeValidator(j judge) run.Validator {
+	retries := j.compiled.retries(s)
+	return run.Validator{Name: j.compiled.ref(), Backend: s.config.Profiles[j.compiled.def.Profile].Backend, Retries: j.retries,
+		MaxCalls: (retries + 1) * (j.repairs + 1), Plan: func(q run.Question) (*run.Plan, error) { return s.judgePlan(j, retries, q) }}
+}
+
+// votes are the places of all that may vote, in configured order: those of judges are empty. Rules of the short form stand behind.
+func (p Prompt) votes() []run.Validator {
+	var out []run.Validator
+	number := 0
+	rule := func(r Rule) run.Validator {
+		number++
+		return run.Validator{Rule: number, Name: r.name(number)}
+	}
+	for _, c := range p.Checks {
+		switch {
+		case c.isRule():
+			out = append(out, rule(c.Rule))
+		default:
+			out = append(out, run.Validator{Name: c.Go, Go: c.Go != ""})
+		}
+	}
+	for _, r := range p.ValidationRules {
+		out = append(out, rule(r))
+	}
+	return out
+}
+
+// name of a rule that is the number-th of its prompt or stage.
+func (c Rule) name(number int) string { return cmp.Or(c.Code, fmt.Sprintf("rule_%d", number)) }
+
+// distinct refuses two validators of one name: votes, codes and counts could not be told apart. A judge may be asked twice.
+func (c *compiled) distinct(r *report) {
+	seen := map[string]bool{}
+	for i, v := range c.votes {
+		if v.Name != "" && seen[v.Name] {
+			at := "validation_rules"
+			if i < len(c.def.Checks) {
+				at = index("checks", i)
+			}
+			r.fault(at, "has the name %s, as another entry has; give one of them a code of its own", quoted(v.Name))
+		}
+		seen[v.Name] = true
+	}
+}
+
+// GoChecks lists the validators that prompts and stages name and a program must bring: each name, and who names it first.
+func (s *Snapshot) GoChecks() map[string]string {
+	out := map[string]string{}
+	add := func(who string, c *compiled) {
+		for _, v := range c.votes {
+			if _, known := out[v.Name]; v.Go && !known {
+				out[v.Name] = who
+			}
+		}
+	}
+	for _, id := range sortedKeys(s.prompts) {
+		for _, c := range s.prompts[id] {
+			add("prompt "+c.ref(), c)
+		}
+	}
+	for _, name := range sortedKeys(s.pipelines) {
+		for _, c := range s.pipelines[name] {
+			for _, bound := range c.bindings {
+				add("pipeline "+c.def.Ref(), bound)
+			}
+		}
 	}
 	return out
 }
@@ -116,7 +198,9 @@ func (s *Snapshot) judgePlan(j judge, retries int, q run.Question) (*run.Plan, e
 	if err != nil {
 		return nil, err
 	}
-	schema, _, err := native(output, backend)
+	sent := output
+	sent.Schema = json.RawMessage(judgeNative)
+	schema, _, err := native(sent, backend)
 	if err != nil {
 		return nil, err
 	}

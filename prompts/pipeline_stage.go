@@ -47,11 +47,16 @@ func (c *pipelineCompiler) deterministic(at string, p Producer) pipeline.Step {
 	var rules []contract.Rule
 	var where []string
 	for i, check := range p.Checks {
-		if check.Judge != "" {
-			c.once(join(index(join(at, "checks"), i), "judge"), "needs a stage with a prompt; let the stage before or behind it be judged, or use rules")
+		if !check.isRule() {
+			word := "judge"
+			if check.Go != "" {
+				word = "go"
+			}
+			c.once(join(index(join(at, "checks"), i), word), "needs a stage with a prompt; let the stage before or behind it be judged, or use rules")
 			continue
 		}
 		rules, where = append(rules, check.Rule.rule()), append(where, index(join(at, "checks"), i))
+		step.Rules = append(step.Rules, check.name(len(rules)))
 	}
 	if len(rules) > 0 {
 		step.Contract = c.contract(schemas.Output{Mode: schemas.ModeJSON}, rules, where)
@@ -154,7 +159,7 @@ func chunkContract(def *Prompt, spec ChunkSpec) (faults []string) {
 func (s *Snapshot) stepDigest(c *compiled, chunk bool) string {
 	checks := c.def.Checks
 	if chunk {
-		checks = slices.DeleteFunc(slices.Clone(checks), func(k CheckSpec) bool { return k.Judge == "" })
+		checks = slices.DeleteFunc(slices.Clone(checks), func(k CheckSpec) bool { return k.isRule() })
 	}
 	judges := make([]string, 0, len(c.judges))
 	for _, j := range c.judges {

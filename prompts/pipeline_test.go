@@ -203,7 +203,7 @@ func TestJobIsPlannedUnderItsBinding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Retries != 1 || len(p.Validators) != 1 || p.Policy.ValidatorFailure != run.PolicyFailRun || p.Output.OnExhausted != exhaustedFail || p.Sink != run.SinkNone {
+	if p.Retries != 1 || len(p.Validators) != 2 || p.Validators[0].Rule != 1 || p.Validators[1].Name != "judge@1" || p.Policy.ValidatorFailure != run.PolicyFailRun || p.Output.OnExhausted != exhaustedFail || p.Sink != run.SinkNone {
 		t.Errorf("%+v", p)
 	}
 	if v := p.Contract.Judge([]byte(`{"names":["a","b","c","d","e","f","g","h","i"]}`)); v.Valid() {

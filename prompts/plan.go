@@ -90,7 +90,8 @@ func (p *planner) plan() *run.Plan {
 	}
 	if p.compiled != nil && p.req.Output == nil {
 		policy := p.compiled.def.ValidationPolicy
-		out.Validators, out.Retries = p.s.validators(p.compiled), p.compiled.def.Retries
+		out.Retries = p.compiled.def.Retries
+		out.Validators = p.s.validators(p.compiled, p.bound != nil || out.Retries > 0)
 		out.Policy = run.Policy{SemanticRejection: policy.SemanticRejection, ValidatorFailure: policy.ValidatorFailure}
 	}
 	out.Price, out.MaxCost = p.s.priceOf[p.profileName], p.maxCost()

@@ -79,6 +79,14 @@ var fieldPath = regexp.MustCompile(`^[^\s].{0,511}$`)
 
 const fieldWords = `a path into the answer, such as total or items[2].price`
 
+var codePattern = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
+
+const codeWords = "a code of a-z, 0-9 and _, at most 64"
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_.@-]{1,64}$`)
+
+const nameWords = "a name of letters, digits and _ - . @, at most 64"
+
 var pathText = text{pattern: fieldPath, what: fieldWords}
 
 // ruleFields are the forms of a rule, seed 002's and CEL.
@@ -88,13 +96,15 @@ var ruleFields = append([]field{
 	{name: "if", kind: dict{of: clauseKind{}, name: fieldPath, what: fieldWords}, doc: "fields and what they are when then must hold"},
 	{name: "then", kind: dict{of: clauseKind{}, name: fieldPath, what: fieldWords}, doc: "fields and what they must be where if holds"},
 	{name: "message", kind: text{lines: true}, doc: "what is wrong when it fails, for the model and for people"},
+	{name: "code", kind: text{pattern: codePattern, what: codeWords}, doc: "its name, in the votes of a stage and in the correction of one: what is wrong, in a few words; absent means rule_ and its number"},
 	{name: "fields", kind: list{of: pathText, max: 8, unique: true}, doc: "the fields that may change to mend it; absent means those that it reads"},
 }, boundFields...)
 
 var ruleObject = &object{name: "validation_rule", doc: "A business rule: rule, field with bounds, or if with then.", also: checkRule, fields: ruleFields}
 
-var checkObject = &object{name: "check", doc: "A rule on the answer, or a judge of it.", also: checkCheck, fields: append([]field{
+var checkObject = &object{name: "check", doc: "A rule on the answer, a judge of it, or a function in Go.", also: checkCheck, fields: append([]field{
 	{name: "judge", kind: text{}, doc: "a prompt with a profile of its own, as id or id@version, that approves or rejects a valid answer"},
+	{name: "go", kind: text{pattern: namePattern, what: nameWords}, doc: "a validator that your own program brings, with engine.WithValidators; emend itself has none"},
 	{name: "retries", kind: whole{0, maxJudgeRetries}, doc: "further tries of a judge that came to no decision", def: "0"},
 	{name: "repair_attempts", kind: whole{0, MaxRepairAttempts}, doc: "corrective calls after a judge's answer that is no decision, in each try", def: "0"},
 }, ruleFields...)}
@@ -134,21 +144,29 @@ func checkRule(r *report, at string, v any) {
 
 func checkCheck(r *report, at string, v any) {
 	c := v.(CheckSpec)
-	if c.Judge == "" {
-		if c.Retries != 0 {
-			r.once(join(at, "retries"), "has no effect on a rule: the same answer gives the same verdict; remove it")
+	forms := 0
+	for _, given := range []bool{!reflect.ValueOf(c.Rule).IsZero(), c.Judge != "", c.Go != ""} {
+		if given {
+			forms++
 		}
-		if c.RepairAttempts != 0 {
-			r.once(join(at, "repair_attempts"), "has no effect on a rule, which makes no call; the prompt's own stand under output; remove it")
+	}
+	if forms > 1 {
+		r.once(at, "is more than one of a rule, a judge and go at once; make an entry of each")
+	}
+	switch {
+	case c.Judge != "":
+		if !validRef(c.Judge) {
+			r.once(join(at, "judge"), "must be id or id@version, the version a whole number from 1")
 		}
-		checkRule(r, at, c.Rule)
 		return
+	case c.Retries != 0:
+		r.once(join(at, "retries"), "has no effect on a rule or on go: the same answer gives the same verdict; remove it")
 	}
-	if !reflect.ValueOf(c.Rule).IsZero() {
-		r.once(at, "is a judge and a rule at once; make it two entries")
+	if c.RepairAttempts != 0 {
+		r.once(join(at, "repair_attempts"), "has no effect on a rule or on go, which make no call; the prompt's own stand under output; remove it")
 	}
-	if !validRef(c.Judge) {
-		r.once(join(at, "judge"), "must be id or id@version, the version a whole number from 1")
+	if c.Go == "" {
+		checkRule(r, at, c.Rule)
 	}
 }
 

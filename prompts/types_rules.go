@@ -32,11 +32,15 @@ type Rule struct {
 	Message string            `yaml:"message"`
 	// Fields may change to mend it; nil means those that the rule reads.
 	Fields []string `yaml:"fields"`
+	// Code names the rule where it votes beside judges; "" for rule_ and its number among the rules.
+	Code string `yaml:"code"`
 }
 
-// CheckSpec is an entry of checks: a rule, or a judge.
+// CheckSpec is an entry of checks: a rule, a judge, or a function.
 type CheckSpec struct {
 	Rule
+	// Go is the name of a validator that a program of the operator's own brings (engine.WithValidators).
+	Go string `yaml:"go"`
 	// Judge is a prompt, as id or id@version, that approves or rejects a valid answer.
 	Judge string `yaml:"judge"`
 	// Retries of a judge that came to no decision.

@@ -52,7 +52,7 @@ func TestReviewFromTheShell(t *testing.T) {
 		t.Errorf("get: %+v", r)
 	} else {
 		var res schemas.Result
-		if err := json.Unmarshal([]byte(r.out), &res); err != nil || res.Review == nil || res.Review.By != "ada" || res.Review.Note != "known" || res.Validation.Valid || len(res.Validation.Validators) != 1 {
+		if err := json.Unmarshal([]byte(r.out), &res); err != nil || res.Review == nil || res.Review.By != "ada" || res.Review.Note != "known" || res.Validation.Valid || len(res.Validation.Validators) != 3 {
 			t.Errorf("%v: %s", err, r.out)
 		}
 	}

@@ -44,6 +44,8 @@ type Finding struct {
 	Shape, Example json.RawMessage `json:",omitempty"`
 	// Fields are the pointers that may be changed to mend a failed rule, in the rule's order; nil for all others.
 	Fields []string
+	// Rule is the number of the failed rule, from 1; 0 for all others.
+	Rule int `json:",omitempty"`
 }
 
 // Path is the pointer of the value to be mended: Pointer, or its child Key for a missing or an extra key.
@@ -76,8 +78,9 @@ type Verdict struct {
 	// came. Derived is then the text that was judged in its place.
 	Mended  string
 	Derived []byte
-	// Rules counts what became of the rules.
-	Rules RuleCounts
+	// Rules counts what became of the rules, Failed numbers those that failed, from 1 and ascending.
+	Rules  RuleCounts
+	Failed []int
 	// Err is set when the text could not be judged (a bound was hit, the judge failed): neither valid nor invalid.
 	Err error
 }

@@ -41,7 +41,7 @@ func TestFindings(t *testing.T) {
 	}
 	v := schemaContract(t, schema).Judge([]byte(text))
 	if v.Class != SchemaInvalid || string(v.Value) != strings.TrimSpace(text) || len(v.Findings) != len(want) {
-		t.Fatalf("class %q, value %s, findings %q", v.Class, v.Value, shown(v.Findings))
+		t.Fatalf("class %+v, value %s, findings %q", v.Class, v.Value, shown(v.Findings))
 	}
 	for i, f := range v.Findings {
 		compareFindings(t, f, want[i])
@@ -81,7 +81,7 @@ func TestMessages(t *testing.T) {
 	} {
 		v := schemaContract(t, c.schema).Judge([]byte(c.text))
 		if len(v.Findings) != 1 || !strings.HasPrefix(v.Findings[0].Message, c.want) {
-			t.Errorf("%s: %q, want %q", c.schema, v.Findings, c.want)
+			t.Errorf("%s: %+v, want %q", c.schema, v.Findings, c.want)
 		}
 	}
 }

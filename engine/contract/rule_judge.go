@@ -50,6 +50,7 @@ func (rs *rules) judge(v Verdict, value any, names map[string]bool) Verdict {
 			v.Rules.Held++
 		case failed:
 			v.Rules.Failed++
+			v.Failed = append(v.Failed, r.number)
 		}
 	}
 	return run.merge(v)
@@ -175,7 +176,7 @@ func (run *ruleRun) add(r *compiledRule, at []int, wrong []broken, fault string)
 		return
 	}
 	places, form := run.places(r, at, wrong)
-	f := Finding{Keyword: KeywordRule, Message: run.message(r, at, wrong, fault), Expected: r.expected}
+	f := Finding{Keyword: KeywordRule, Message: run.message(r, at, wrong, fault), Expected: r.expected, Rule: r.number}
 	for _, p := range places {
 		f.Fields = append(f.Fields, pointer(p.tokens()))
 	}

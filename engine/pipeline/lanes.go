@@ -43,7 +43,7 @@ func (r *Run) made(j Job, value json.RawMessage, err error, then func(int, json.
 	case v.Err != nil:
 		return r.undecided(j, value, then)
 	case !v.Valid():
-		return r.rejected(j, Outcome{Status: schemas.StatusRejected, Output: value, Validators: rulesVote(v.Findings)}, t)
+		return r.rejected(j, Outcome{Status: schemas.StatusRejected, Output: value, Validators: rulesVote(t.binding().Rules, v)}, t)
 	}
 	return then(j.Lane, value)
 }

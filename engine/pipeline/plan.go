@@ -56,6 +56,8 @@ type Step struct {
 	Combine Combine
 	// Contract judges what a deterministic stage makes, and what is reused of a chunk stage; nil judges nothing.
 	Contract *contract.Contract
+	// Rules are the names of a deterministic stage's rules, in their order.
+	Rules []string
 	// Again lets a normalize step ask for another attempt; nil for none.
 	Again  *Again
 	Policy schemas.StagePolicy

@@ -227,15 +227,18 @@ func (p *report) reject(lane string, j Job, o Outcome) {
 	p.rejections = append(p.rejections, r)
 }
 
-// rulesName stands for the rules of a deterministic stage among validators.
+// rulesName stands for the rules of a deterministic stage that could not be evaluated.
 const rulesName = "rules"
 
-func rulesVote(findings []contract.Finding) []schemas.Validator {
-	v := schemas.Validator{Name: rulesName, Outcome: schemas.VoteRejected}
-	for range min(len(findings), 1) {
-		v.Reasons = append(v.Reasons, schemas.Reason{Code: string(contract.RuleFailed)})
+// rulesVote are the rejections of a deterministic stage's rules; codes are their names, by number.
+func rulesVote(codes []string, v contract.Verdict) []schemas.Validator {
+	out := make([]schemas.Validator, 0, len(v.Failed))
+	for _, number := range v.Failed {
+		vote := schemas.Validator{Name: codes[number-1], Outcome: schemas.VoteRejected}
+		vote.Reasons, vote.Cause = contract.RuleReason(vote.Name, number, v.Findings)
+		out = append(out, vote)
 	}
-	return []schemas.Validator{v}
+	return out
 }
 
 // reported is the provenance of the run; jobs stand in order.

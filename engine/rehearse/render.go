@@ -66,6 +66,9 @@ func Render(snap *prompts.Snapshot, req schemas.Request) (*Rendering, error) {
 		Settings: plan.Settings, Messages: plan.Messages, Output: plan.Output, Native: native(plan, entry, b), MaxCalls: plan.MaxCalls(),
 		MaxValidatorCalls: plan.MaxValidatorCalls(), Validators: []string{}, Warnings: append(append([]string{}, plan.Warnings...), plan.Notes...)}
 	for _, v := range plan.Validators {
+		if v.MaxCalls == 0 {
+			continue // rules and functions take no call
+		}
 		r.Validators = append(r.Validators, v.Name)
 	}
 	r.Request, err = built(plan, entry, b)

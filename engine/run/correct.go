@@ -24,12 +24,23 @@ func voted(p *Plan, s State, e Event) State {
 		return p.asked(s)
 	case v.Verdict.Valid():
 		s.Phase, s.Status = Done, schemas.StatusSucceeded
+	case p.chained(s):
+		s.Chain = true
+		return p.asked(s)
 	case s.Left.Repair == 0 || (s.Cut() && s.Regenerated):
 		return exhausted(p, s)
 	default:
 		return repair(p, s, v)
 	}
 	return s
+}
+
+// chained reports whether what rules refuse goes to the validators, to be rejected with their reasons in one correction: while
+// the stage has retries for it, and when the attempt has no repair left that would mend it. Then those whom an exhausted run
+// escalates to are asked in that order instead.
+func (p *Plan) chained(s State) bool {
+	return s.Judged.Class == contract.RuleFailed && p.rulesVote() && !s.Cut() &&
+		(s.Left.Stage > 0 || s.Left.Repair == 0 && p.Output.OnExhausted != "escalate")
 }
 
 // Cut reports whether the latest candidate is invalid because it ends too early: the provider said so, or the text
@@ -110,7 +121,7 @@ func exhausted(p *Plan, s State) State {
 // nextSink is where an escalated run goes from where it is: to its judges first, then to people, else nowhere.
 func (p *Plan) nextSink(s State) string {
 	switch {
-	case s.Sink == "" && len(p.Validators) > 0:
+	case s.Sink == "" && p.judged() && !s.Chain:
 		return SinkJudge
 	case p.Sink == SinkReview:
 		return SinkReview

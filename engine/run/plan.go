@@ -4,8 +4,8 @@
 package run
 
 import (
-	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"emend/engine/contract"
@@ -47,7 +47,8 @@ type Plan struct {
 	Warnings []string
 	// Notes are what is true of every run of the prompt, such as how its schema goes out; results do not repeat it.
 	Notes []string
-	// Validators judge a valid candidate, in order.
+	// Validators judge a candidate that its schema accepts, in order. The contract's rules are among them in a stage; in a run
+	// without any other validator and without retries they are findings alone.
 	Validators []Validator
 	Policy     Policy
 	// Sink is where an exhausted run can go under on_exhausted: escalate, besides its validators: SinkReview or SinkNone.
@@ -66,23 +67,36 @@ const (
 	SinkReview = "review"
 )
 
-// Validator is a judge: a prompt with a profile of its own (design sections 6 and 7).
+// Validator is a judge, which is a prompt with a profile of its own, a function, or a rule of the contract (design sections 6
+// and 7).
 type Validator struct {
-	// Name is its prompt as id@version, Backend where it calls.
+	// Name is a judge's prompt as id@version, Backend where it calls; of a rule its code.
 	Name, Backend string
+	// Rule is the number of the contract's rule whose verdict is the vote, from 1; 0 for all others.
+	Rule int
+	// Go says that a function of the program decides, which its engine knows by Name.
+	Go bool
 	// Retries are further tries after one that came to no decision, with the same candidate.
 	Retries int
 	// MaxCalls of one try.
 	MaxCalls int
 	// Plan renders the judge's own run on a candidate. It is pure.
 	Plan func(Question) (*Plan, error)
-	// Decide is given in place of Plan by a validator that needs no model: a vote's outcome, reasons and cause.
-	Decide func(context.Context, Question) (outcome string, reasons []schemas.Reason, cause string)
+}
+
+// rulesVote reports whether rules are validators of the run: in a stage (seed 004). In other runs they are findings alone.
+func (p *Plan) rulesVote() bool {
+	return slices.ContainsFunc(p.Validators, func(v Validator) bool { return v.Rule > 0 })
+}
+
+// judged reports whether anything but rules judges.
+func (p *Plan) judged() bool {
+	return slices.ContainsFunc(p.Validators, func(v Validator) bool { return v.Rule == 0 })
 }
 
 // Question is what a judge is asked about.
 type Question struct {
-	// Candidate is the judged text, Value its JSON value, for Decide alone; Messages the conversation that it answers.
+	// Candidate is the judged text, Value its JSON value, for functions alone; Messages the conversation that it answers.
 	Candidate string
 	Value     json.RawMessage
 	Messages  []schemas.Message

@@ -47,7 +47,7 @@ func (p *Plan) again(s State, kind, outcome string, c *Correction) (State, bool)
 	}
 	s.Generation, s.Attempt, s.Style, s.Regenerated = 1, 0, "", false
 	s.Left.Repair, s.Left.Transient = p.Output.RepairAttempts, p.TransientRetries
-	s.Candidate, s.Judged, s.Votes, s.Failure = nil, nil, nil, nil
+	s.Candidate, s.Judged, s.Votes, s.Failure, s.Chain = nil, nil, nil, nil, false
 	s.Targets, s.Base, s.Changed = nil, "", nil
 	s.Phase = Calling
 	return s, true

@@ -70,7 +70,9 @@ type Judged struct {
 	Mended  string              `json:"mended,omitempty"`
 	Derived string              `json:"derived,omitempty"`
 	Rules   contract.RuleCounts `json:"rules,omitzero"`
-	Value   json.RawMessage     `json:"-"`
+	// Failed numbers the rules that failed.
+	Failed []int           `json:"failed,omitempty"`
+	Value  json.RawMessage `json:"-"`
 }
 
 // Text is what was judged of a candidate: its own text, or the one that local mending derived.
@@ -86,7 +88,7 @@ func (j *Judged) Valid() bool { return j != nil && j.Class == contract.OK }
 
 // Verdict returns the form that package repair reads.
 func (j *Judged) Verdict() contract.Verdict {
-	v := contract.Verdict{Class: j.Class, Findings: j.Findings, Omitted: j.Omitted, CutOff: j.CutOff, Value: j.Value, Mended: j.Mended, Rules: j.Rules}
+	v := contract.Verdict{Class: j.Class, Findings: j.Findings, Omitted: j.Omitted, CutOff: j.CutOff, Value: j.Value, Mended: j.Mended, Rules: j.Rules, Failed: j.Failed}
 	if j.Mended != "" {
 		v.Derived = []byte(j.Derived)
 	}
@@ -95,7 +97,7 @@ func (j *Judged) Verdict() contract.Verdict {
 
 func judged(v contract.Verdict) *Judged {
 	return &Judged{Class: v.Class, Findings: v.Findings, Omitted: v.Omitted, CutOff: v.CutOff, Value: v.Value, Mended: v.Mended,
-		Derived: string(v.Derived), Rules: v.Rules}
+		Derived: string(v.Derived), Rules: v.Rules, Failed: v.Failed}
 }
 
 // Failure is why a call or a run failed. Its texts are Emend's own words.
@@ -154,6 +156,8 @@ type State struct {
 	Base    string   `json:"base,omitempty"`
 	// Changed are the places that targeted corrections changed without being asked to, over the whole run.
 	Changed []string `json:"changed,omitempty"`
+	// Chain says that the validators are asked about a candidate that breaks rules alone: those votes are rejections.
+	Chain bool `json:"chain,omitempty"`
 	// Votes are the validators' on the latest candidate, in the order of the plan.
 	Votes          []schemas.Validator `json:"votes,omitempty"`
 	ValidatorUsage schemas.UsageSum    `json:"validator_usage,omitzero"`
@@ -202,9 +206,11 @@ func (p *Plan) PutDown(s State) State {
 	return s
 }
 
-// asked reports whether the latest candidate is one that validators are asked about: it is valid, or was escalated to
-// them. While another generation is called for, it is neither.
-func (s State) asked() bool { return s.Candidate != nil && (s.Judged.Valid() || s.Sink == SinkJudge) }
+// asked reports whether the latest candidate is one that validators are asked about: it is valid, breaks rules alone, or was
+// escalated to them. While another generation is called for, it is neither.
+func (s State) asked() bool {
+	return s.Candidate != nil && (s.Judged.Valid() || s.Chain || s.Sink == SinkJudge)
+}
 
 // Revive completes a State that was stored: the value of a judged candidate is not stored with its text.
 func (p *Plan) Revive(s State) State {

@@ -221,7 +221,7 @@ func answered(p *Plan, s State, e Event) State {
 	last.Finish, last.ProviderFinish = a.Candidate.Finish, a.Candidate.ProviderFinish
 	s.Usage.Add(a.Tokens)
 	s.Cost.Add(p.Price.Of(a.Tokens))
-	s.Candidate, s.Judged, s.Votes, s.Failure = &a.Candidate, nil, nil, nil
+	s.Candidate, s.Judged, s.Votes, s.Failure, s.Chain = &a.Candidate, nil, nil, nil, false
 	s.Phase = Judging
 	return s
 }

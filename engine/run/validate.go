@@ -23,11 +23,12 @@ func validated(p *Plan, s State, e Event) State {
 // asked asks the next validator, or goes on from all of their votes; they may be in already where a run is taken up whose
 // result could not be stored.
 func (p *Plan) asked(s State) State {
+	s = p.ruled(s)
 	switch {
 	case len(s.Votes) < len(p.Validators):
 		s.Phase = Validating
 		return s
-	case s.Judged.Valid():
+	case s.Judged.Valid() || s.Chain:
 		return p.decide(s)
 	}
 	if next := p.nextSink(s); next != s.Sink {
@@ -35,6 +36,14 @@ func (p *Plan) asked(s State) State {
 		return s
 	}
 	s.Phase, s.Status = Done, schemas.StatusInvalid
+	return s
+}
+
+// ruled takes the votes of the rules that come next, which the verdict has decided.
+func (p *Plan) ruled(s State) State {
+	for len(s.Votes) < len(p.Validators) && p.Validators[len(s.Votes)].Rule > 0 {
+		s.Votes = append(slices.Clip(s.Votes), s.Judged.ruleVote(p.Validators[len(s.Votes)]))
+	}
 	return s
 }
 
@@ -52,6 +61,8 @@ func (p *Plan) decide(s State) State {
 	rejected, open := named(s.Votes, schemas.VoteRejected), named(s.Votes, schemas.VoteFailed, schemas.VoteSkipped)
 	s.Phase, s.Status = Done, schemas.StatusSucceeded
 	switch {
+	case s.Chain && p.Output.OnExhausted == "escalate":
+		s.Phase, s.Status, s.Sink = Escalating, "", p.nextSink(s)
 	case rejected != "" && p.Policy.SemanticRejection == PolicyRejectOutput:
 		s.Status = schemas.StatusRejected
 	case rejected != "":

@@ -38,6 +38,9 @@ func votesWithoutContent(votes []schemas.Validator) []schemas.Validator {
 		for _, r := range v.Reasons {
 			out[i].Reasons = append(out[i].Reasons, schemas.Reason{Code: r.Code})
 		}
+		for _, r := range v.Warnings {
+			out[i].Warnings = append(out[i].Warnings, schemas.Reason{Code: r.Code})
+		}
 	}
 	return out
 }
