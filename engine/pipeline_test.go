@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -204,5 +205,28 @@ func TestGoValidatorsInAPipeline(t *testing.T) {
 	if extract.Attempts["initial"] != 2 || extract.Attempts["correction"] != 1 || extract.Corrected != 1 || extract.Jobs.Incomplete != 1 ||
 		extract.RejectedBy["one"] != 1 || extract.SkippedValidators["one"] != 1 {
 		t.Errorf("%+v", extract)
+	}
+}
+
+// What a deterministic stage made is rejected by its rules, each under its name; nothing is asked again.
+func TestRulesRejectADeterministicStage(t *testing.T) {
+	snap := pipelineSnapshot(t, approving+`
+  - match: {contains: NAMES 1}
+    replies: [{json: [a, b]}]
+  - match: {contains: NAMES 2}
+    replies: [{json: [c]}]
+`, "normalize: {prompt: tidy, retries: 2, retry_when: 'size(normalized) < 2'}",
+		"merge: {checks: [{rule: 'size(output) < 3', code: few, message: at most two}, {rule: 'size(output) < 4'}, {rule: 'size(output) == 1'}], validation_policy: {semantic_rejection: reject_output}}")
+	e, err := engine.New(snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	r, err := e.RunPipeline(t.Context(), engine.PipelineRequest{Pipeline: "p", Inputs: map[string]any{"document": "First one.\n\nSecond one."}})
+	if err != nil || r.Status != schemas.StatusRejected || r.Counts.Calls != 2 || len(r.Pipeline.Rejections) != 1 {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if got := r.Pipeline.Rejections[0]; got.Stage != schemas.StageMerge || !slices.Equal(got.By, []string{"few", "rule_3"}) || !slices.Equal(got.Codes, []string{"few", "rule_3"}) {
+		t.Errorf("%+v", got)
 	}
 }

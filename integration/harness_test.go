@@ -37,6 +37,8 @@ func TestMain(m *testing.M) {
 
 // site is one NATS server with definitions, a mock backend, and a requester's connection.
 type site struct {
+	// engine are further options of the engines of workers to come.
+	engine []engine.Option
 	*testing.T
 	server *devnats.Server
 	mock   *mock
@@ -155,7 +157,7 @@ func (s *site) workerOn(nc *nats.Conn, change ...func(*consumer.Options)) *worke
 	s.Helper()
 	snap, err := prompts.LoadDir(s.dir)
 	s.must(err)
-	e, err := engine.New(snap, engine.WithTrouble())
+	e, err := engine.New(snap, append([]engine.Option{engine.WithTrouble()}, s.engine...)...)
 	s.must(err)
 	ready := make(chan struct{})
 	o := consumer.Options{Log: zerolog.New(s.log), Ready: func() { close(ready) }}

@@ -1,9 +1,12 @@
 package integration
 
 import (
+	"context"
 	"slices"
+	"strings"
 	"testing"
 
+	"emend/engine"
 	"emend/internal/devnats"
 	"emend/schemas"
 )
@@ -103,4 +106,37 @@ func TestCancelWhileAJudgeIsAsked(t *testing.T) {
 	})
 	s.eventually("its request is gone", func() bool { return s.count(s.names.RunsStream()) == 0 })
 	s.calls(3)
+}
+
+// Over NATS a rule, a function of the worker's own program and a judge reject one answer together. A worker that is drained while
+// the judge is asked about what both have rejected has paid for the answer: the next asks the judge, and corrects.
+func TestRuleFunctionAndJudgeRejectTogether(t *testing.T) {
+	t.Parallel()
+	s := judged(t, "drain_timeout: 20s", "drain_timeout: 0s")
+	s.engine = []engine.Option{engine.WithValidators(engine.Validator{Name: "even", Validate: func(_ context.Context, c engine.CandidateView) (engine.Vote, error) {
+		if strings.Contains(string(c.Value), "1") {
+			return engine.Vote{Reject: []engine.Reason{{Code: "odd", Guidance: "give an even score"}}}, nil
+		}
+		return engine.Vote{}, nil
+	}})}
+	s.mock.answers[`{\"score\":1}`] = `{"reasons":[{"code":"low","guidance":"be generous"}],"decision":"reject"}`
+	s.mock.answers["it was reviewed and rejected"] = `{"score":2}`
+	s.write("prompts/checked@1.yaml", files["prompts/rate@1.yaml"]+"checks: [{field: score, min: 2, code: small, message: at least 2}, {judge: slow-judge@1}, {go: even}]\nretries: 1\n")
+	w := s.worker()
+	s.publish("c", body("checked", "fine"))
+	receive(s, "the judge is asked", s.mock.arrived)
+	w.stop()
+	receive(s, "its call is aborted", s.mock.left)
+	s.mock.release()
+	s.worker()
+	r := s.ends("c", schemas.StatusSucceeded)
+	if r.Counts.Calls != 2 || r.Counts.Corrections != 1 || r.Counts.Repairs != 0 || r.Counts.ValidatorCalls != 3 || r.Counts.Executions != 2 || string(r.Output) != `{"score":2}` {
+		t.Errorf("%+v %s", r.Counts, r.Output)
+	}
+	if got := r.Stages[0].RejectedBy; !slices.Equal(got, []string{"small", "slow-judge@1", "even"}) {
+		t.Errorf("rejected by %v", got)
+	}
+	if v := r.Validation.Validators; len(v) != 3 || v[0].Name != "small" || v[2].Name != "even" || v[2].Outcome != schemas.VoteApproved {
+		t.Errorf("%+v", v)
+	}
 }

@@ -2,6 +2,7 @@ package prompts
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -111,6 +112,12 @@ func TestGovernanceProblems(t *testing.T) {
 		"output: {mode: json}\nchecks: [{field: a, min: '1'}]":                                                      ":3: checks[0].min: must be a number, not text",
 		"output: {mode: json}\nchecks: [{field: a, min: 1, retries: 1}]":                                            ":3: checks[0].retries: has no effect on a rule",
 		"output: {mode: json}\nchecks: [{judge: j, field: a}]":                                                      ":3: checks[0]: is more than one of a rule, a judge and go at once; make an entry of each",
+		"output: {mode: json}\nchecks: [{go: even, rule: 'true'}]":                                                  ":3: checks[0]: is more than one of",
+		"output: {mode: json}\nchecks: [{go: even, retries: 1}]":                                                    ":3: checks[0].retries: has no effect on a rule or on go",
+		"output: {mode: json}\nchecks: [{go: 'two words'}]":                                                         ":3: checks[0].go: must be a name of letters",
+		"output: {mode: json}\nchecks: [{rule: 'true', code: Odd}]":                                                 ":3: checks[0].code: must be a code of a-z, 0-9 and _",
+		"output: {mode: json}\nchecks: [{rule: 'true', code: rule_2}, {rule: 'true'}]":                              ":3: checks[1]: has the name rule_2, as another entry has",
+		"output: {mode: json}\nchecks: [{go: odd}]\nvalidation_rules: [{field: a, min: 1, code: odd}]":              ":4: validation_rules: has the name odd, as another entry has",
 		"output: {mode: json}\nchecks: [{judge: j@x}]":                                                              ":3: checks[0].judge: must be id or id@version",
 		"output: {mode: json}\nchecks: [{judge: nobody@1}]":                                                         ":3: checks[0].judge: there is no prompt",
 		"output: {mode: json}\nchecks: [{judge: x@1}]":                                                              ":3: checks[0].judge: x@1 cannot judge: it names no profile",
@@ -187,6 +194,44 @@ func judgedFolder(judge, checks string) folder {
 
 const goodJudge = "profile: p\ninputs: {candidate: {}, findings: {default: []}, style: {default: strict}}\n" +
 	"messages: [{system: 'Be {{ .style }}.'}, {user: '{{ .candidate }} {{ .findings }}'}]\n"
+
+// Rules are validators in a stage, in the order of checks, those of the short form behind; elsewhere they are findings alone.
+func TestWhichRulesVote(t *testing.T) {
+	const rules = "checks: [{field: a, min: 1}, {go: even}, {field: b, min: 1, code: big}]\nvalidation_rules: [{field: c, min: 1}]"
+	for text, want := range map[string]string{
+		rules: "rule_1:1 even:go big:2 rule_3:3",
+		strings.ReplaceAll(rules, ", {go: even}", ""):                  "",
+		strings.ReplaceAll(rules, ", {go: even}", "") + "\nretries: 1": "rule_1:1 big:2 rule_3:3",
+		"checks: [{judge: judge, retries: 1}]":   "judge@2",
+		"retries: 1":                             "",
+	} {
+		s, err := LoadFS(judgedFolder(goodJudge, text).fs())
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		p, err := s.Plan(schemas.Request{Prompt: "x@1"}, Origin{ID: "1", Queue: "default", Backend: "o"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range p.Validators {
+			switch {
+			case v.Rule > 0:
+				got = append(got, fmt.Sprintf("%s:%d", v.Name, v.Rule))
+			case v.Go:
+				got = append(got, v.Name+":go")
+			default:
+				got = append(got, v.Name)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", text, got, want)
+		}
+		if who, ok := s.GoChecks()["even"]; ok != strings.Contains(want, "even") || ok && who != "prompt x@1" {
+			t.Errorf("%s: %q", text, who)
+		}
+	}
+}
 
 func TestAJudgeIsPlannedOnACandidate(t *testing.T) {
 	s, err := LoadFS(judgedFolder(goodJudge, "checks: [{judge: judge, retries: 1}, {field: a, min: 1}]\nvalidation_policy: {validator_failure: fail_run}").fs())

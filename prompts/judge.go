@@ -149,7 +149,7 @@ func (c *compiled) distinct(r *report) {
 			if i < len(c.def.Checks) {
 				at = index("checks", i)
 			}
-			r.fault(at, "has the name %s, as another entry has; give one of them a code of its own", quoted(v.Name))
+			r.fault(at, "has the name %s, as another entry has; give one of them a code of its own", v.Name)
 		}
 		seen[v.Name] = true
 	}

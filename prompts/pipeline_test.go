@@ -170,6 +170,7 @@ func TestPipelineProblems(t *testing.T) {
 		"chunk: {by: records}\nlanes: {a: {extract: {prompt: dates}, merge: {by: sort, separator: x}}}\n":       "separator: has no effect here",
 		"chunk: {by: records}\nlanes: {a: {extract: {prompt: dates}, merge: {retries: 2}}}\n":                   "lanes.a.merge.retries: has no effect without prompt",
 		"chunk: {by: records}\nlanes: {a: {extract: {prompt: dates}, merge: {checks: [{judge: judge}]}}}\n":     "needs a stage with a prompt",
+		"chunk: {by: records}\nlanes: {a: {extract: {prompt: dates}, merge: {checks: [{go: even}]}}}\n":         "checks[0].go: needs a stage with a prompt",
 		"chunk: {by: records}\nlanes: {a: {extract: {prompt: dates}, normalize: {by: sort, fallback: last}}}\n": "has no effect without retry_when",
 		"chunk: {by: records}\nlanes: {a: {extract: {prompt: dates, checks: [{rule: 'output.x +'}]}}}\n":        "lanes.a.extract.checks[0]",
 		"chunk: {by: records}\nlanes: {a: {extract: {prompt: dates, checks: [{judge: dates}]}}}\n":              "dates@1 cannot judge",
