@@ -42,7 +42,7 @@ type examiner struct {
 }
 
 func (s *schema) examiner() (*examiner, error) {
-	j := &judge{}
+	j := newJudge()
 	e := &examiner{s: s, c: s.compiler(j), j: j}
 	var err error
 	j.schema, err = s.compileWith(e.c)

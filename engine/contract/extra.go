@@ -33,7 +33,7 @@ func (e *extra) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	switch v := v.(type) {
 	case json.Number:
 		if e.bounds != nil {
-			e.number(ctx, parseNumber(string(v)))
+			e.number(ctx, e.m.number(string(v)))
 		}
 	case []any:
 		if e.unique {

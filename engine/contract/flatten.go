@@ -88,8 +88,11 @@ func union(e *jsonschema.ValidationError, keyword string) []leaf {
 	if count == 1 {
 		return meant
 	}
-	return one(e, keyword, "no alternative matches")
+	return one(e, keyword, noAlternative)
 }
+
+// noAlternative is the note of a union none of whose branches holds or is meant.
+const noAlternative = "no alternative matches"
 
 func ruledOut(branch []leaf, at []string) bool {
 	return slices.ContainsFunc(branch, func(l leaf) bool {

@@ -109,7 +109,7 @@ func (s *schema) tryAt(address string, value []byte) error {
 	if err != nil {
 		return err
 	}
-	defer s.judges.Put(j)
+	defer s.giveBack(j)
 	at := slices.IndexFunc(j.parts, func(p *jsonschema.Schema) bool { return p.Location == address })
 	if at < 0 {
 		return errors.New("there is no sub-schema at " + address)

@@ -19,9 +19,11 @@ type gate struct {
 	fixed   string          // canonical value of const
 	isFixed bool
 	format  func(any) error
-	static  int64 // cost of a visit whatever the value
-	perKey  int64 // cost for each key or item
-	numeric bool  // the sub-schema has numeric keywords
+	static  int64   // cost of a visit whatever the value
+	perKey  int64   // cost for each key or item
+	numeric bool    // the sub-schema has numeric keywords
+	via     []*gate // of a shortened judge: references by way of which the gate is entered
+	any     []*gate // of a shortened judge: alternatives, one of which must let the value in
 }
 
 // entryFault is a failed check of a gate; it travels as the error of a format.
@@ -31,7 +33,7 @@ type entryFault struct{ keyword, got string }
 func (f *entryFault) Error() string { return f.keyword }
 
 // newGate moves the entry checks of s into a gate and puts the gate at the entry of s.
-func newGate(m *meter, s *jsonschema.Schema) {
+func newGate(m *meter, s *jsonschema.Schema) *gate {
 	g := &gate{m: m}
 	ignored := s.DraftVersion < draft2019 && s.Ref != nil // such a draft ignores what stands beside $ref
 	if s.Types != nil && !ignored {
@@ -56,6 +58,7 @@ func newGate(m *meter, s *jsonschema.Schema) {
 	g.costs(s)
 	s.Types, s.Enum, s.Const = nil, nil, nil
 	s.Format = &jsonschema.Format{Name: name, Validate: g.check}
+	return g
 }
 
 func (g *gate) costs(s *jsonschema.Schema) {
@@ -71,12 +74,31 @@ func (g *gate) costs(s *jsonschema.Schema) {
 
 // check is the entry check. A failure costs as much again as the visit: its path is kept.
 func (g *gate) check(v any) error {
-	g.m.charge(g.m.visit + g.static + g.size(v))
-	err := g.holds(v)
-	if err != nil {
-		g.m.charge(g.m.visit)
+	for _, reference := range g.via {
+		reference.enter(v)
 	}
-	return err
+	g.enter(v)
+	if err := g.holds(v); err != nil {
+		g.m.charge(g.m.visit)
+		return err
+	}
+	return g.alternatives(v)
+}
+
+// enter charges for the visit.
+func (g *gate) enter(v any) { g.m.charge(g.m.visit + g.static + g.size(v)) }
+
+// idle reports whether the gate lets everything in.
+func (g *gate) idle() bool {
+	return g.types == nil && g.allowed == nil && !g.isFixed && g.format == nil && g.any == nil
+}
+
+// alternatives asks the gates of a union one after the other, as the library asks its branches.
+func (g *gate) alternatives(v any) error {
+	if g.any == nil || slices.ContainsFunc(g.any, func(a *gate) bool { return a.check(v) == nil }) {
+		return nil
+	}
+	return &entryFault{"anyOf", noAlternative}
 }
 
 func (g *gate) holds(v any) error {
@@ -106,15 +128,14 @@ func (g *gate) size(v any) int64 {
 		return int64(len(v)) * g.perKey
 	case json.Number:
 		if g.numeric {
-			return numberCost(string(v))
+			return numberCost(g.m.number(string(v)))
 		}
 	}
 	return 0
 }
 
 // numberCost covers a division of the largest numbers that the scan lets through.
-func numberCost(lexeme string) int64 {
-	n := parseNumber(lexeme)
+func numberCost(n number) int64 {
 	return 2 + int64(len(n.digits)+max(n.exp, -n.exp))/4
 }
 

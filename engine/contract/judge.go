@@ -110,7 +110,7 @@ func (s *schema) validateValue(o scanned) error {
 	if err != nil {
 		return err
 	}
-	defer s.judges.Put(j)
+	defer s.giveBack(j)
 	j.meter.reset(o.depth)
 	return j.schema.Validate(o.value)
 }

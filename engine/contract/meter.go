@@ -23,6 +23,9 @@ type meter struct {
 	left  int64
 	visit int64 // cost of entering a sub-schema: a failure there keeps the path to it
 	key   []byte
+
+	lexeme string // the number that was read last, and what it is
+	read   number
 }
 
 func (m *meter) reset(depth int) {
@@ -36,6 +39,17 @@ func (m *meter) charge(units int64) {
 		panic(ErrBudget)
 	}
 }
+
+// number reads a number once for the gate, which charges by its size, and for the bounds, which follow.
+func (m *meter) number(lexeme string) number {
+	if m.lexeme != lexeme {
+		m.lexeme, m.read = lexeme, parseNumber(lexeme)
+	}
+	return m.read
+}
+
+// forget lets go of the text that was judged.
+func (m *meter) forget() { m.lexeme, m.read = "", number{} }
 
 // pattern is a regular expression that charges for its use: RE2 is linear, but in text times program.
 type pattern struct {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -22,7 +23,8 @@ type schema struct {
 	names    map[string]bool
 	doc      any
 	programs *programs
-	judges   sync.Pool // of *judge, made on demand: a judge serves one text at a time
+	judges   sync.Pool    // of *judge, made on demand: a judge serves one text at a time
+	judged   atomic.Int32 // texts that the first judge judged
 	top      *jsonschema.Schema
 	parts    map[string]*jsonschema.Schema // compiled sub-schemas by pointer, to be read, not to judge with
 	seen     []string                      // pointers of every sub-schema in the document
@@ -34,7 +36,11 @@ type judge struct {
 	schema *jsonschema.Schema
 	meter  meter
 	parts  []*jsonschema.Schema // every compiled sub-schema
+	gates  map[*jsonschema.Schema]*gate
+	first  bool // the schema's own: read by many, never shortened
 }
+
+func newJudge() *judge { return &judge{gates: map[*jsonschema.Schema]*gate{}} }
 
 // newSchema checks and compiles a schema.
 func newSchema(text []byte) (*schema, error) {
@@ -59,6 +65,7 @@ func newSchema(text []byte) (*schema, error) {
 		return nil, err
 	}
 	s.index(first, check)
+	first.first = true
 	s.judges.Put(first)
 	return s, nil
 }
@@ -100,7 +107,7 @@ func (s *schema) validate() error {
 
 // compile makes a judge.
 func (s *schema) compile() (*judge, error) {
-	j := &judge{}
+	j := newJudge()
 	var err error
 	j.schema, err = s.compileWith(s.compiler(j))
 	return j, err
@@ -121,7 +128,7 @@ func (s *schema) compiler(j *judge) *jsonschema.Compiler {
 func (j *judge) take(ctx *jsonschema.CompilerContext, obj map[string]any) (jsonschema.SchemaExt, error) {
 	part := ctx.Enqueue(nil)
 	j.parts = append(j.parts, part)
-	newGate(&j.meter, part)
+	j.gates[part] = newGate(&j.meter, part)
 	return newExtra(&j.meter, part, obj), nil
 }
 
@@ -205,12 +212,24 @@ func lookup(v any, tokens []string) (any, bool) {
 	return v, v != nil
 }
 
-// borrow hands out a judge; give it back with s.judges.Put.
+// borrow hands out a judge; give it back with giveBack.
 func (s *schema) borrow() (*judge, error) {
 	if j, ok := s.judges.Get().(*judge); ok {
 		return j, nil
 	}
-	return s.compile()
+	j, err := s.compile()
+	if err == nil {
+		j.shorten()
+	}
+	return j, err
+}
+
+// giveBack takes a judge back. The first one, which cannot be shortened, serves a few texts only.
+func (s *schema) giveBack(j *judge) {
+	j.meter.forget()
+	if !j.first || s.judged.Add(1) < patience {
+		s.judges.Put(j)
+	}
 }
 
 // raw returns the bytes of the sub-schema at tokens.
