@@ -230,3 +230,37 @@ func TestRulesRejectADeterministicStage(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A chunk plan whose chunks a lane's prompt does not take is an invalid answer like any: it is mended, and what stays is the
+// stage's policy's. A line that no plan can cut is refused before anything is paid.
+func TestChunkPlanIsMendedWhereAChunkIsTooLarge(t *testing.T) {
+	script := approving + `
+  - match: {contains: SPLIT}
+    replies: [{json: {starts: [1]}}, {json: {starts: [%s]}}]
+  - match: {contains: NAMES}
+    replies: [{json: [a]}]
+  - match: {contains: TIDY}
+    replies: [{json: [x, y]}]
+`
+	ask := func(second, document string) (*schemas.Result, error) {
+		t.Helper()
+		snap := pipelineSnapshot(t, fmt.Sprintf(script, second), "chunk: {by: paragraphs, size: 16B}", "chunk: {prompt: split}", "inputs: {chunk: {}, index: {}}", "inputs: {chunk: {max: 20B}, index: {}}")
+		e, err := engine.New(snap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(e.Close)
+		return e.RunPipeline(t.Context(), engine.PipelineRequest{Pipeline: "p", Inputs: map[string]any{"document": document}})
+	}
+	r, err := ask("1, 2", "First line here.\nSecond line there.\n")
+	if err != nil || r.Status != schemas.StatusSucceeded || r.Pipeline.Chunks != 2 || r.Counts.Repairs != 1 {
+		t.Errorf("%+v %v", r, err)
+	}
+	r, err = ask("1", "First line here.\nSecond line there.\n")
+	if err != nil || r.Status != schemas.StatusFailed || r.Error.Category != schemas.CategoryOutputInvalid || r.Counts.Calls != 2 {
+		t.Errorf("%+v %v", r, err)
+	}
+	if _, err = ask("1", "A line that is far too long for the prompt.\n"); err == nil || !strings.Contains(err.Error(), "line 1 has 44 bytes") {
+		t.Errorf("%v", err)
+	}
+}

@@ -240,7 +240,8 @@ func (p *planner) staged(out *run.Plan) {
 	out.Sink = run.SinkNone
 }
 
-// chunkPlan bounds the answer of a chunk prompt by the document that it is asked about.
+// chunkPlan holds the answer of a chunk prompt against the document that it is asked about: its lines, and what the prompts of
+// the lanes take of a chunk.
 func (p *planner) chunkPlan() {
 	if p.bound == nil || p.bound.Stage != schemas.StageChunk || p.contract == nil {
 		return
@@ -250,6 +251,9 @@ func (p *planner) chunkPlan() {
 		if json.Unmarshal(p.req.Inputs[name], &text) != nil {
 			continue
 		}
+		if name == pipeline.InputNumbered {
+			text = pipeline.Unnumbered(text)
+		}
 		p.effective.Schema = pipeline.StartsSchema(pipeline.Lines(text))
 		rules, _ := p.compiled.def.rules()
 		c, err := compileContract(p.effective, rules)
@@ -257,7 +261,8 @@ func (p *planner) chunkPlan() {
 			p.fault("stage", "the chunk plan's contract: %v", err)
 			return
 		}
-		p.contract = c
+		of, _ := p.s.findPipeline(p.bound.Pipeline) // stage has found it
+		p.contract = c.With(of.plan.StartsCheck(text))
 		return
 	}
 }

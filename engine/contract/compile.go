@@ -3,6 +3,7 @@ package contract
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -23,6 +24,18 @@ type Contract struct {
 	local    string  // one of the Local constants
 	schema   *schema // nil unless the mode is json_schema
 	rules    *rules  // nil without rules
+	also     func(value json.RawMessage) []Finding
+}
+
+// KeywordChunk is the keyword of the findings of a chunk plan whose chunks cannot be used.
+const KeywordChunk = "chunk"
+
+// With is the contract with a check beside the schema's, on values that the schema accepts. It must be pure; its findings make
+// the candidate SchemaInvalid.
+func (c *Contract) With(check func(value json.RawMessage) []Finding) *Contract {
+	with := *c
+	with.also = check
+	return &with
 }
 
 // CompileError says where a contract or its schema is unusable, and what to do.

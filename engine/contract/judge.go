@@ -69,6 +69,11 @@ func (c *Contract) judgeValue(text string, o scanned) Verdict {
 	if c.schema != nil {
 		v = c.schema.judge(v, o)
 	}
+	if c.also != nil && v.Valid() {
+		if v.Findings = c.also(v.Value); len(v.Findings) > 0 {
+			v.Class = SchemaInvalid
+		}
+	}
 	if c.rules != nil && v.Err == nil {
 		v = c.rules.judge(v, o.value, c.names())
 	}

@@ -67,7 +67,7 @@ func New(plan *Plan, req Request) (*Run, error) {
 		if doc.size() == 0 {
 			return nil, errNoText
 		}
-		return r, nil
+		return r, plan.lines(doc.Text)
 	}
 	spans, err := plan.Chunker.Cut(doc)
 	if err != nil {

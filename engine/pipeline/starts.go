@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"emend/engine/contract"
 )
 
 // StartsSchema is the contract of a chunk prompt for a document of so many lines: in which lines chunks begin. Whatever it
@@ -41,6 +43,68 @@ func Numbered(text string) string {
 		b.WriteString(strconv.Itoa(n) + "\t" + line)
 	}
 	return b.String()
+}
+
+// Unnumbered is the text that Numbered numbered.
+func Unnumbered(text string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for line := range strings.Lines(text) {
+		_, rest, _ := strings.Cut(line, "\t")
+		b.WriteString(rest)
+	}
+	return b.String()
+}
+
+// StartsCheck says what of a chunk plan for a text cannot be used, besides what its schema says: a chunk that is larger than a
+// prompt of the plan's lanes takes.
+func (p *Plan) StartsCheck(text string) func(answer json.RawMessage) []contract.Finding {
+	limit := p.chunkLimit()
+	return func(answer json.RawMessage) []contract.Finding {
+		finding := contract.Finding{Pointer: "/starts", Masked: "/starts", Keyword: contract.KeywordChunk}
+		spans, err := fromStarts(Document{Text: text}, answer)
+		if err != nil {
+			finding.Message = err.Error()
+			return []contract.Finding{finding}
+		}
+		var findings []contract.Finding
+		line := 1
+		for _, s := range spans {
+			next := line + strings.Count(text[s.Start:s.End], "\n")
+			if n := s.End - s.Start; limit > 0 && n > limit && len(findings) < maxChunkFindings {
+				finding.Message = fmt.Sprintf("the chunk that begins in line %d and ends before line %d has %d bytes, allowed are %d: begin further chunks in it", line, next, n, limit)
+				findings = append(findings, finding)
+			}
+			line = next
+		}
+		return findings
+	}
+}
+
+// maxChunkFindings bounds the chunks that one correction names.
+const maxChunkFindings = 50
+
+// chunkLimit is the most bytes that every lane's prompt takes of a chunk; 0 is no bound.
+func (p *Plan) chunkLimit() int {
+	limit := 0
+	for _, l := range p.Lanes {
+		if n, bounded := l.Extract.Inputs[InputChunk]; bounded && n > 0 && (limit == 0 || n < limit) {
+			limit = n
+		}
+	}
+	return limit
+}
+
+// lines checks before anything is paid that a model can cut the text: a chunk has at least one line.
+func (p *Plan) lines(text string) error {
+	limit, n := p.chunkLimit(), 0
+	for line := range strings.Lines(text) {
+		n++
+		if limit > 0 && len(line) > limit {
+			return fmt.Errorf("line %d has %d bytes, and a chunk of a prompt has whole lines of at most %d: break it, or raise the max of input chunk", n, len(line), limit)
+		}
+	}
+	return nil
 }
 
 // fromStarts makes the chunks that a chunk prompt's answer asks for; the first begins with the document whatever it says.
