@@ -63,6 +63,8 @@ type InReview struct{}
 type HandBack struct {
 	Delay time.Duration
 	Cause string
+	// Judge is the judge whose backend, Backend, is in trouble; both are "" where it is the run's own.
+	Judge, Backend string
 }
 
 // Dead ends a request that cannot be run: a dead letter, a reply, and for Settle a stored result too.

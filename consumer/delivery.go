@@ -42,8 +42,8 @@ type handler struct {
 	pipe *coordination
 	// asked is the prompt that the request names, in its own words.
 	asked string
-	// answersBefore is how many runs the backend had answered here when this one started.
-	answersBefore uint64
+	// answersBefore is how many runs each backend of the plan had answered here when this one started.
+	answersBefore answerCounts
 }
 
 // handle does one delivery. Whatever happens, it ends in exactly one of: ack after a stored result, term after a dead
@@ -166,8 +166,10 @@ func (h *handler) planned(ctx context.Context) (*run.Plan, error) {
 
 func (h *handler) inboxes() []string { return h.engine.Snapshot().Config().InboxesOf(h.key.Queue) }
 
-func (h *handler) gateState() (s gateState) {
-	if g := h.engine.Gate(h.backend); g != nil {
+func (h *handler) gateState() gateState { return h.gateStateOf(h.backend) }
+
+func (h *handler) gateStateOf(backend string) (s gateState) {
+	if g := h.engine.Gate(backend); g != nil {
 		return g.State()
 	}
 	return s
@@ -282,9 +284,13 @@ func (h *handler) execute(work context.Context, s run.State, replace uint64) {
 	}
 	s.Counts.Executions++
 	h.answersBefore = h.answers()
+	downs := s.PutDowns
 	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Patience: patience, Meter: h.w.meter.engines(), Propagate: h.events.trace.Propagator(),
-		Allow: func() error { return cmp.Or(h.allowed(), call()) }, Save: func(s run.State) error { return h.save(h.w.base, s) }})
+		Allow: func() error { return cmp.Or(h.allowed(), call()) }, Waits: func(backend string) bool { return h.waitsForJudge(backend, downs) }, Save: func(s run.State) error { return h.save(h.w.base, s) }})
+	trouble, judges := errors.AsType[*engine.JudgeTrouble](err)
 	switch {
+	case judges:
+		h.wait(h.w.base, res.State, &trouble.Failure, HandBack{Judge: trouble.Validator, Backend: trouble.Backend})
 	case errors.Is(err, ErrOvertaken) || errors.Is(err, errLeaseLost):
 		h.lost(err, res.State)
 	case errors.Is(err, errPutDown):
@@ -296,7 +302,7 @@ func (h *handler) execute(work context.Context, s run.State, replace uint64) {
 	case res.State.Phase == run.Reviewing:
 		h.escalate(work, res.State, replace)
 	case h.waits(res):
-		h.wait(h.w.base, res)
+		h.wait(h.w.base, res.State, res.Failure, HandBack{})
 	default:
 		h.settle(work, engine.WireResult(h.plan, res), replace, res.State)
 	}
@@ -379,38 +385,29 @@ func (h *handler) wasPutDown(ctx context.Context, res run.Result) bool {
 // waits reports whether the run is to be handed back: a full or closed gate, or its backend's trouble, unless the
 // backend says fail or the run keeps failing while others do not.
 func (h *handler) waits(res run.Result) bool {
-	if engine.IsClosed(res.Failure) {
-		return true
-	}
-	if !engine.IsTrouble(res.Failure) || h.engine.Snapshot().OnTrouble(h.backend) == prompts.OnTroubleFail {
-		return false
-	}
-	return res.State.PutDowns < maxPutDowns
+	return engine.IsClosed(res.Failure) || engine.IsTrouble(res.Failure) && h.waitsFor(h.backend, res.State.PutDowns)
+}
+
+// waitsFor reports whether a run that was put down so often is to wait for a backend in trouble, its own or a judge's.
+func (h *handler) waitsFor(backend string, downs int) bool {
+	return h.engine.Snapshot().OnTrouble(backend) != prompts.OnTroubleFail && downs < maxPutDowns
 }
 
 // maxPutDowns: the same run's fifth failure while others succeed is its own.
 const maxPutDowns = 4
 
-// wait hands back a run that met its backend's trouble, with its state.
-func (h *handler) wait(ctx context.Context, res run.Result) {
-	s, f := res.State, res.Failure
-	if !engine.IsClosed(f) && h.answers() > h.answersBefore {
+// wait hands back a run that met trouble of its backend, or of the judge's that back names, with its state.
+func (h *handler) wait(ctx context.Context, s run.State, f *run.Failure, back HandBack) {
+	backend := cmp.Or(back.Backend, h.backend)
+	if !engine.IsClosed(f) && h.answers().of(backend) > h.answersBefore.of(backend) {
 		s.PutDowns++
 	}
-	back := HandBack{Delay: troubleDelay, Cause: engine.Cause(f)}
-	if wait, cause := closedFor(h.gateState(), time.Now()); wait > 0 {
-		back = HandBack{Delay: wait, Cause: cause}
+	back.Delay, back.Cause = troubleDelay, engine.Cause(f)
+	if wait, cause := closedFor(h.gateStateOf(backend), time.Now()); wait > 0 {
+		back.Delay, back.Cause = wait, cause
 	}
-	h.sayTrouble(back.Cause, f)
+	h.sayTrouble(backend, back.Cause, f)
 	h.putDown(ctx, s, back)
-}
-
-// answers counts the runs that the backend answered in this process.
-func (h *handler) answers() uint64 {
-	if g := h.engine.Gate(h.backend); g != nil {
-		return g.Stats().Reports.Answered
-	}
-	return 0
 }
 
 const troubleDelay = 2 * time.Second
@@ -446,7 +443,7 @@ func (h *handler) handBack(ctx context.Context, back HandBack) {
 	}
 	back.Delay = h.bounded(back.Delay)
 	delay := back.Delay.Milliseconds()
-	h.events.send(schemas.Event{Kind: schemas.EventWaiting, Cause: back.Cause, WaitMS: &delay, Backend: h.backend})
+	h.events.send(schemas.Event{Kind: schemas.EventWaiting, Cause: back.Cause, WaitMS: &delay, Backend: cmp.Or(back.Backend, h.backend), Validator: back.Judge})
 	if h.lease.held(time.Now()) {
 		_ = h.d.nak(back.Delay)
 	}

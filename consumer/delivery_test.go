@@ -66,7 +66,9 @@ type rig struct {
 	*place
 	model *model
 	// yaml is the emend.yaml of the workers to come, transport what carries their calls.
-	yaml      string
+	yaml string
+	// prompts are the files of prompts/, by name.
+	prompts   map[string]string
 	transport http.RoundTripper
 }
 
@@ -85,7 +87,11 @@ type working struct {
 
 func (r *rig) newWorker(o Options) *Worker {
 	r.Helper()
-	snap, err := prompts.LoadFS(fstest.MapFS{"emend.yaml": {Data: []byte(r.yaml)}})
+	folder := fstest.MapFS{"emend.yaml": {Data: []byte(r.yaml)}}
+	for name, text := range r.prompts {
+		folder["prompts/"+name+".yaml"] = &fstest.MapFile{Data: []byte(text)}
+	}
+	snap, err := prompts.LoadFS(folder)
 	r.must(err)
 	e, err := engine.New(snap, engine.WithTransport(r.transport), engine.WithTrouble())
 	r.must(err)

@@ -197,7 +197,7 @@ func (h *handler) finish(r schemas.Result, body []byte, s run.State) {
 	h.events.send(e)
 	h.ackNow()
 	if r.Error == nil && r.Counts.Calls > 0 {
-		h.sayAnswers()
+		h.sayAnswers(s.Votes)
 	}
 	if h.w.log.GetLevel() <= zerolog.InfoLevel { // a logger with the run's fields is not made for nothing
 		h.log().Info().Str("status", r.Status).Int("calls", r.Counts.Calls).Int64("total_ms", r.TimingMS.Total).Msg("run finished")

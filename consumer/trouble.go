@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"emend/engine/run"
+	"emend/schemas"
 )
 
 // troubleLog says once that a backend is in trouble, again when the cause changes or after a while, and when it is over:
@@ -45,16 +46,79 @@ func (t *troubleLog) ends(backend string) bool {
 	return was
 }
 
-// sayTrouble logs why runs of a backend wait, in the engine's own words.
-func (h *handler) sayTrouble(cause string, f *run.Failure) {
-	if h.w.troubles.begins(h.backend, cause, time.Now()) {
-		h.log().Warn().Str("cause", cause).Str("detail", f.Message).Msg("the backend is in trouble; its runs wait")
+// waitsForJudge reports whether a run is to wait for the backend of a judge: not beyond its own end, for its answer would be lost
+// with it. The vote is then a failed one.
+func (h *handler) waitsForJudge(backend string, downs int) bool {
+	now := time.Now()
+	wait, _ := closedFor(h.gateStateOf(backend), now)
+	end := h.ends()
+	return h.waitsFor(backend, downs) && (end.IsZero() || now.Add(max(wait, troubleDelay)).Before(end))
+}
+
+// ends is when the run expires, zero for never.
+func (h *handler) ends() time.Time {
+	end := h.plan.Deadline
+	if ttl := h.w.limits().QueueTTL; ttl > 0 {
+		if last := h.d.published.Add(ttl); end.IsZero() || last.Before(end) {
+			return last
+		}
+	}
+	return end
+}
+
+// sayTrouble logs why runs wait for a backend, in the engine's own words.
+func (h *handler) sayTrouble(backend, cause string, f *run.Failure) {
+	if h.w.troubles.begins(backend, cause, time.Now()) {
+		h.log().Warn().Str("of", backend).Str("cause", cause).Str("detail", f.Message).Msg("the backend is in trouble; its runs wait")
 	}
 }
 
-// sayAnswers logs that a backend answers again.
-func (h *handler) sayAnswers() {
-	if h.w.troubles.ends(h.backend) {
-		h.log().Info().Msg("the backend answers again")
+// sayAnswers logs that the backends that a run has called answer again: its own, and those of the judges that voted.
+func (h *handler) sayAnswers(votes []schemas.Validator) {
+	h.answersAgain(h.backend)
+	for i, v := range votes {
+		if h.plan != nil && i < len(h.plan.Validators) && v.Outcome != schemas.VoteFailed && v.Calls > 0 {
+			h.answersAgain(h.plan.Validators[i].Backend)
+		}
 	}
+}
+
+func (h *handler) answersAgain(backend string) {
+	if h.w.troubles.ends(backend) {
+		h.log().Info().Str("of", backend).Msg("the backend answers again")
+	}
+}
+
+// answerCounts counts the runs that the backends of a plan answered in this process: its own, and those of its judges.
+type answerCounts struct {
+	own     uint64
+	judges  map[string]uint64
+	backend string
+}
+
+func (a answerCounts) of(backend string) uint64 {
+	if backend == a.backend {
+		return a.own
+	}
+	return a.judges[backend]
+}
+
+func (h *handler) answers() answerCounts {
+	out := answerCounts{backend: h.backend, own: h.answersOf(h.backend)}
+	for _, v := range h.plan.Validators {
+		if v.Backend != "" && v.Backend != h.backend {
+			if out.judges == nil {
+				out.judges = map[string]uint64{}
+			}
+			out.judges[v.Backend] = h.answersOf(v.Backend)
+		}
+	}
+	return out
+}
+
+func (h *handler) answersOf(backend string) uint64 {
+	if g := h.engine.Gate(backend); g != nil {
+		return g.Stats().Reports.Answered
+	}
+	return 0
 }

@@ -30,6 +30,9 @@ type Execution struct {
 	Meter Meter
 	// Propagate tells the traceparent that a call is made with, once its AttemptStarted was observed; nil sends none.
 	Propagate func() string
+	// Waits tells whether the run is put down while a judge's backend is in trouble: Execute then returns a *JudgeTrouble. Nil is
+	// never: the judge's vote is a failed one.
+	Waits func(backend string) bool
 	// Prepared says that preparation was a step of its own, apart in time.
 	Prepared bool
 }
@@ -74,15 +77,46 @@ func (e *Engine) admitted(ctx context.Context, x Execution, obs observer) (run.R
 	}
 	defer slot.Release()
 	fx := &effects{client: e.client(x.Plan), injected: e.injected != nil, plan: x.Plan, permit: slot.Permit, obs: obs,
-		patience: x.Patience, allow: x.Allow, meter: x.Meter, queue: x.Plan.Queue, propagate: x.Propagate, judges: judges{client: e.client, gate: e.Gate, functions: e.functions}}
+		patience: x.Patience, allow: x.Allow, meter: x.Meter, queue: x.Plan.Queue, propagate: x.Propagate, judges: e.judges(x.Waits)}
 	res, err := run.Drive(ctx, x.Plan, x.Plan.Revive(x.State), fx, x.Save)
 	if err == nil {
 		err = fx.denied
+	}
+	if t, ok := errors.AsType[*JudgeTrouble](err); ok {
+		reportJudge(slot, x, res, t)
+		return res, err
 	}
 	if !IsTrouble(res.Failure) || e.snapshot.OnTrouble(x.Plan.Backend) == prompts.OnTroubleWait {
 		report(slot, res) // a backend whose runs fail at once is not waited for: its gate stays open
 	}
 	return res, err
+}
+
+// JudgeTrouble ends an execution whose run is to be taken up again when a judge's backend is out of trouble: nothing is wrong with
+// the run, and what it has is in its State.
+type JudgeTrouble struct {
+	// Validator is the judge, Backend where it calls.
+	Validator, Backend string
+	Failure            run.Failure
+}
+
+// Error names judge and trouble.
+func (t *JudgeTrouble) Error() string { return "judge " + t.Validator + ": " + t.Failure.Message }
+
+// reportJudge tells the run's own gate of an execution that a judge's trouble ended: the judge's, if it calls there, or else that
+// the backend answered, if it was called.
+func reportJudge(slot *capacity.Slot, x Execution, res run.Result, t *JudgeTrouble) {
+	switch {
+	case t.Backend == x.Plan.Backend:
+		report(slot, run.Result{Failure: &t.Failure})
+	case res.State.Counts.Calls > x.State.Counts.Calls:
+		report(slot, run.Result{})
+	}
+}
+
+func (e *Engine) judges(waits func(string) bool) judges {
+	closes := func(backend string) bool { return e.snapshot.OnTrouble(backend) == prompts.OnTroubleWait }
+	return judges{client: e.client, gate: e.Gate, functions: e.functions, closes: closes, waits: waits}
 }
 
 // client is the injected one, or HTTP at the plan's backend with the profile's own time limit, if it has one.

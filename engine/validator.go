@@ -20,6 +20,9 @@ type judges struct {
 	gate   func(backend string) *capacity.Gate
 	// functions are the validators in Go, by name.
 	functions map[string]Validator
+	// closes says of a backend that its trouble closes its gate, and waits that a run is put down until it is over; waits is nil
+	// where no run is.
+	closes, waits func(backend string) bool
 }
 
 // Validate asks one validator until it comes to a decision or its tries are used up. One that comes to none is a vote,
@@ -68,15 +71,16 @@ func (x *effects) ask(ctx context.Context, stage int, p *run.Plan, out *run.Vali
 		judge.permit = gate.Permit
 	}
 	res, err := run.Drive(ctx, p, p.Start(), judge, nil)
-	if p.Backend != x.plan.Backend {
+	if p.Backend != x.plan.Backend && (!IsTrouble(res.Failure) || x.judges.closes(p.Backend)) {
 		report(gate, res)
 	}
 	out.Usage.Join(res.State.Usage)
 	out.Cost.Join(res.State.Cost)
 	out.Vote.Calls += res.State.Counts.Calls
 	out.Waited += res.State.Waited
-	if judge.denied != nil {
-		x.denied = judge.denied
+	x.denied = judge.denied
+	if f := res.Failure; x.denied == nil && (IsTrouble(f) || IsClosed(f)) && x.judges.waits != nil && x.judges.waits(p.Backend) {
+		x.denied = &JudgeTrouble{Validator: p.Prompt, Backend: p.Backend, Failure: *f}
 	}
 	if err != nil || ctx.Err() != nil || x.denied != nil {
 		return &run.Cancelled{Status: statusOf(ctx.Err()), Cause: ctx.Err(), Vote: out}

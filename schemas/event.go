@@ -48,7 +48,7 @@ type Event struct {
 	Generation     int    `json:"generation,omitempty"`
 	GenerationKind string `json:"generation_kind,omitempty"`
 	Attempt        int    `json:"attempt,omitempty"`
-	// Validator is the judge whose call or vote this is; model and backend are then the judge's.
+	// Validator is the judge whose call or vote this is, or whose backend is waited for; model and backend are then the judge's.
 	Validator string `json:"validator,omitempty"`
 	// Outcome is completed, an error category, a class of a verdict, a validator's vote, the sink of an escalation, why a
 	// further stage attempt begins, a decision on a pipeline's stage or running, or in finished the status.
