@@ -72,8 +72,16 @@ func callee(e schemas.Event) string {
 	return "judge " + e.Validator + " call"
 }
 
+// voter says who votes: a judge, which is a prompt of some version, or another entry of checks.
+func voter(name string) string {
+	if strings.Contains(name, "@") {
+		return "judge " + name
+	}
+	return "check " + name
+}
+
 func (a *app) voteText(name, outcome, why string) string {
-	s := "judge " + name + ": " + outcome
+	s := voter(name) + ": " + outcome
 	if why != "" {
 		s += " (" + why + ")"
 	}
@@ -200,6 +208,9 @@ func (a *app) printGoverned(r *schemas.Result) {
 			fmt.Fprintln(a.out, a.voteText(vote.Name, vote.Outcome, vote.Cause))
 			for _, reason := range vote.Reasons {
 				fmt.Fprintf(a.out, "  %s: %s\n", reason.Code, reason.Guidance)
+			}
+			for _, remark := range vote.Warnings {
+				fmt.Fprintf(a.out, "  warns %s: %s\n", remark.Code, remark.Guidance)
 			}
 		}
 	}

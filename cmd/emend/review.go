@@ -95,7 +95,7 @@ func (a *app) printReview(d *schemas.ReviewDetail) {
 		fmt.Fprintf(a.out, "\n%s %s: %s", a.colour(red, contract.DisplayPath(f.Pointer)), f.Keyword, f.Message)
 	}
 	for _, v := range d.Verdict.Validators {
-		fmt.Fprintf(a.out, "\njudge %s: %s", v.Name, v.Outcome)
+		fmt.Fprintf(a.out, "\n%s: %s", voter(v.Name), v.Outcome)
 		for _, r := range v.Reasons {
 			fmt.Fprintf(a.out, "\n  %s: %s", r.Code, r.Guidance)
 		}
