@@ -24,6 +24,8 @@ type coordination struct {
 	// out are the jobs that were published, by the id of their run; jobs are the same by job.
 	out  map[string]*child
 	jobs map[pipeline.Job]*child
+	// unconfirmed counts the requests that were published and not answered by the server.
+	unconfirmed int
 	// replaces is the sequence of the result that this run may replace, 0 for none.
 	replaces uint64
 	// resumed says that runs of jobs may be there already.
@@ -207,6 +209,7 @@ func (c *coordination) conclude(work context.Context, err error, replace uint64)
 
 // clear ends the jobs that are left of a run that ends without them, those too whose publish was under way when it ended.
 func (c *coordination) clear() {
+	c.confirmAll()
 	ctx, cancel := context.WithTimeout(c.h.w.base, serviceWait)
 	defer cancel()
 	if err := c.h.w.cancelChildren(ctx, c.h.key); err != nil {

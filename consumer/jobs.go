@@ -1,7 +1,6 @@
 package consumer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"emend/engine/pipeline"
@@ -17,161 +15,12 @@ import (
 	"emend/subjects"
 )
 
-// child is a job that was published.
-type child struct {
-	job         pipeline.Job
-	key         Key
-	backend     string
-	fingerprint string
-	// sent says that its request is stored: from then on either it or a result is there.
-	sent bool
-	// early is a word that came before the publish was reported.
-	early *word
-	// reuse is the key under which its output may be kept.
-	reuse string
-	// request is its run's; fresh says that no kept output will do.
-	request schemas.Request
-	fresh   bool
-	since   time.Time
-}
-
 // sweepEvery is how often jobs are looked at of whose end no word came: events may be lost. patienceOf is how long a job is
 // not looked at.
 const (
 	sweepEvery = 2 * time.Second
 	patienceOf = 2 * time.Second
 )
-
-// publish starts a job, unless an output for it is there: that of an earlier run of the same, or the result of its own run,
-// which an earlier coordinator began. What asks the server is done beside.
-func (c *coordination) publish(p pipeline.Publish) error {
-	if err := c.h.allowed(); err != nil {
-		return err
-	}
-	inputs, err := c.run.Run.Inputs(p.Job)
-	if err != nil {
-		c.told(p.Job, failure(schemas.CategoryInvalidRequest, err.Error()))
-		return nil
-	}
-	step := c.run.Run.Binding(p.Job)
-	ch := &child{job: p.Job, key: Key{c.h.key.Queue, pipeline.ChildID(c.parent, c.content, p.Job)}, backend: step.Backend, since: time.Now(),
-		request: c.run.JobRequest(p.Job, inputs), fresh: p.Fresh}
-	if p.Fresh {
-		ch.key.ID += "-fresh"
-	}
-	if c.reuse.used() {
-		ch.reuse = pipeline.ReuseKey(step, inputs)
-	}
-	c.out[ch.key.ID], c.jobs[ch.job] = ch, ch
-	c.tasks.do(func(ctx context.Context) report { return c.begin(ctx, ch) })
-	return nil
-}
-
-// errStale says that a job ended before this pipeline run was asked for, by an answer that is not accepted and completely
-// validated: it is no checkpoint of this one.
-var errStale = errors.New("an earlier run of the job was not accepted by every validator")
-
-// anew runs a job again whose result under id is stale. Such a result is an answer, which nothing replaces: the job gets an id of
-// this request, under which a redelivery finds it.
-func (c *coordination) anew(ch *child, id string) {
-	if c.jobs[ch.job] != ch || ch.key.ID != id {
-		return
-	}
-	delete(c.out, id)
-	ch.key.ID = pipeline.AgainID(id, c.h.d.seq)
-	ch.sent, ch.early, ch.since = false, nil, time.Now()
-	c.out[ch.key.ID] = ch
-	c.tasks.do(func(ctx context.Context) report { return c.begin(ctx, ch) })
-}
-
-// begin is the task that starts a job. It touches nothing of the coordination that changes.
-func (c *coordination) begin(ctx context.Context, ch *child) report {
-	if out := c.reuse.get(ctx, ch.reuse); out != nil && !ch.fresh {
-		return func() error {
-			c.told(ch.job, pipeline.Outcome{Status: schemas.StatusSucceeded, Output: out, Reused: true})
-			return nil
-		}
-	}
-	w := c.h.w
-	body, err := w.blobs.Offload(ctx, ch.key.Queue, ch.request, int(w.nc.MaxPayload())-headerRoom)
-	if err != nil {
-		return fails(fmt.Errorf("the request of job %s: %w", ch.key.ID, err))
-	}
-	fingerprint := schemas.Fingerprint(ch.backend, body)
-	if c.resumed {
-		if o, err := c.settled(ctx, ch, fingerprint); o != nil || err != nil {
-			return c.outcome(ch, ch.key.ID, o, err)
-		}
-	}
-	err = c.send(ctx, ch, body)
-	return func() error {
-		ch.fingerprint, ch.sent = fingerprint, err == nil
-		if err == nil && ch.early != nil {
-			return c.hearOf(ch, *ch.early)
-		}
-		return err
-	}
-}
-
-func fails(err error) report { return func() error { return err } }
-
-// outcome reports what a look at a job's run under id came to.
-func (c *coordination) outcome(ch *child, id string, o *pipeline.Outcome, err error) report {
-	return func() error {
-		if errors.Is(err, errStale) {
-			c.anew(ch, id)
-			return nil
-		}
-		if err == nil && o != nil {
-			c.told(ch.job, *o)
-		}
-		return err
-	}
-}
-
-// send stores the request of a job's run; one that is there already must be the same.
-func (c *coordination) send(ctx context.Context, ch *child, body []byte) error {
-	w := c.h.w
-	m := &nats.Msg{Subject: w.names.Run(ch.backend, ch.key.Queue, ch.key.ID), Data: body, Header: nats.Header{}}
-	if c.signals.inbox != "" {
-		m.Header.Set(subjects.HeaderReplyTo, c.signals.inbox+"."+ch.key.ID)
-	}
-	if tp := c.h.d.msg.Header.Get(subjects.HeaderTraceparent); tp != "" && len(tp) <= 128 {
-		m.Header.Set(subjects.HeaderTraceparent, tp)
-	}
-	ctx, cancel := context.WithTimeout(ctx, publishTry)
-	defer cancel()
-	err := c.store(ctx, m)
-	if !isCode(err, codeStreamFull) {
-		return err
-	}
-	there, lookErr := w.ledger.queued(ctx, m.Subject)
-	switch {
-	case lookErr != nil:
-		return lookErr
-	case there == nil:
-		return err // the stream itself is full, or it ended in between: the run is handed back, and finds out
-	case !bytes.Equal(there.Data, body):
-		return fmt.Errorf("%w: %s is queued or running; publish the pipeline run under another id", errConflict, ch.key.ID)
-	}
-	return nil
-}
-
-// store publishes a request and waits until it is stored.
-func (c *coordination) store(ctx context.Context, m *nats.Msg) error {
-	f, err := c.h.w.js.PublishMsgAsync(m)
-	if err != nil {
-		return err
-	}
-	select {
-	case <-f.Ok():
-		return nil
-	case err := <-f.Err():
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 // settled reads the result of a job's run, if it has one that counts.
 func (c *coordination) settled(ctx context.Context, ch *child, fingerprint string) (*pipeline.Outcome, error) {
@@ -207,30 +56,49 @@ func (c *coordination) told(j pipeline.Job, o pipeline.Outcome) {
 // heard takes in what came of jobs.
 func (c *coordination) heard() error {
 	for _, w := range c.signals.take() {
-		ch := c.out[w.id]
-		if ch == nil {
-			continue
-		}
-		if err := c.hearOf(ch, w); err != nil {
+		if err := c.hearOf(w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// hearOf takes in a word of a job: a reply is the stored result, or a refusal; any other is a reason to look.
-func (c *coordination) hearOf(ch *child, w word) error {
-	if !ch.sent {
-		ch.early = &w
-		return nil
+// hearOf takes in one word. What is told of a job that nobody waits for any more is passed over.
+func (c *coordination) hearOf(w word) error {
+	switch {
+	case w.reply != nil:
+		if r := replied(w.reply.Data); r != nil && c.out[r.ID] != nil {
+			return c.answered(c.out[r.ID], r)
+		}
+	case w.ack != nil:
+		c.unconfirmed--
+		if ch := c.out[w.id]; ch != nil {
+			return c.confirmed(ch, w.ack)
+		}
+	case c.out[w.id] != nil:
+		c.finished(c.out[w.id])
 	}
-	r := replied(w.body)
-	if r == nil || r.ID != ch.key.ID || r.OutputBlob != nil {
+	return nil
+}
+
+// answered takes in the reply of a job's run, which is its stored result, or a refusal.
+func (c *coordination) answered(ch *child, r *schemas.Result) error {
+	ch.sent = true
+	if r.OutputBlob != nil {
 		c.lookAt(ch)
 		return nil
 	}
 	o, err := c.counts(c.h.w.base, r, ch.fingerprint)
 	return c.outcome(ch, r.ID, o, err)()
+}
+
+// finished has a job looked at whose run is said to have ended.
+func (c *coordination) finished(ch *child) {
+	if ch.sent {
+		c.lookAt(ch)
+		return
+	}
+	ch.early = true
 }
 
 // reported takes in what came of tasks.
@@ -243,13 +111,9 @@ func (c *coordination) reported() error {
 	return nil
 }
 
-// lookAt has a job looked at, which may have ended by a result, or by a refusal, which leaves none. While its publish is not
-// reported there is nothing to see.
+// lookAt has a job looked at, which may have ended by a result, or by a refusal, which leaves none. Its request must be stored.
 func (c *coordination) lookAt(ch *child) {
 	ch.since = time.Now()
-	if !ch.sent {
-		return
-	}
 	at := *ch
 	c.tasks.do(func(ctx context.Context) report {
 		o, err := c.look(ctx, &at, at.fingerprint)
@@ -286,12 +150,16 @@ func failure(category, message string) pipeline.Outcome {
 	return pipeline.Outcome{Status: schemas.StatusFailed, Error: &schemas.Error{Category: category, Message: message}}
 }
 
-// sweep looks at the jobs of which no word came for a while.
+// sweep looks at the jobs of which no word came for a while. A request that is not confirmed ends this delivery: the next one finds
+// out whether it is stored.
 func (c *coordination) sweep() error {
 	now := time.Now()
 	for _, ch := range c.out {
-		if now.Sub(ch.since) >= patienceOf {
+		switch waits := now.Sub(ch.since); {
+		case ch.sent && waits >= patienceOf:
 			c.lookAt(ch)
+		case ch.published && !ch.sent && waits >= publishTry:
+			return fmt.Errorf("the request of job %s: %w", ch.key.ID, errNoAnswer)
 		}
 	}
 	return c.h.allowed()

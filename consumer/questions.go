@@ -99,10 +99,7 @@ func (k *question) wait(ctx context.Context, within time.Duration) (*nats.Msg, e
 	defer timer.Stop()
 	select {
 	case m := <-k.came:
-		if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
-			return nil, nats.ErrNoResponders
-		}
-		return m, nil
+		return m, nobody(m)
 	case <-ctx.Done():
 		k.of.forget(k)
 		return nil, ctx.Err()
@@ -110,4 +107,12 @@ func (k *question) wait(ctx context.Context, within time.Duration) (*nats.Msg, e
 		k.of.forget(k)
 		return nil, errNoAnswer
 	}
+}
+
+// nobody says that a message is the server's word that nobody listens.
+func nobody(m *nats.Msg) error {
+	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
+		return nats.ErrNoResponders
+	}
+	return nil
 }

@@ -11,11 +11,12 @@ import (
 	"emend/schemas"
 )
 
-// word is what came of a job: the reply of its run, or without a body that it has finished. Neither needs to come: what is
-// stored is what counts, and a word only says where to look.
+// word is what came of a job: the reply of its run, the server's answer to its request, or with neither that it has finished. None
+// needs to come: what is stored is what counts, and a word only says where to look.
 type word struct {
-	id   string
-	body []byte
+	// id is the run's; a reply has it in its body.
+	id         string
+	reply, ack *nats.Msg
 }
 
 // replied reads of a result what a coordinator needs of it, which is most of the work for every job; nil if it is none.
@@ -54,19 +55,28 @@ type signals struct {
 	words []word
 	wake  chan struct{}
 	subs  []*nats.Subscription
-	// inbox is where runs of jobs reply to; "" where the queue does not let them.
-	inbox string
+	// inbox is where runs of jobs reply to; "" where the queue does not let them. acks begins the subjects that the server answers
+	// requests on.
+	inbox, acks string
 }
 
-// hear subscribes to what is told of a parent's jobs. Replies go to an inbox of this run, if the queue's replies may go there;
+// newSignals listens to the server's answers.
+func newSignals(nc *nats.Conn) (*signals, error) {
+	s := &signals{wake: make(chan struct{}, 1), acks: nc.NewInbox() + "."}
+	return s, s.subscribe(nc, s.acks+"*", func(m *nats.Msg) { s.add(word{id: m.Subject[len(s.acks):], ack: m}) })
+}
+
+// hear subscribes to what is told of a parent's jobs. Replies go to one inbox of this run, if the queue's replies may go there;
 // else, and for jobs that an earlier coordinator published, finished events are listened to.
 func (c *coordination) hear() (*signals, error) {
 	w, queue := c.h.w, c.h.key.Queue
-	s := &signals{wake: make(chan struct{}, 1)}
-	inbox := w.nc.NewInbox()
-	if w.names.CheckReplyTo(inbox+".x", c.h.inboxes()) == nil {
+	s, err := newSignals(w.nc)
+	if err != nil {
+		return nil, err
+	}
+	if inbox := w.nc.NewInbox(); w.names.CheckReplyTo(inbox, c.h.inboxes()) == nil {
 		s.inbox = inbox
-		if err := s.subscribe(w.nc, inbox+".*", func(m *nats.Msg) { s.add(word{m.Subject[len(inbox)+1:], m.Data}) }); err != nil {
+		if err := s.subscribe(w.nc, inbox, func(m *nats.Msg) { s.add(word{reply: m}) }); err != nil {
 			return nil, err
 		}
 	}
