@@ -24,7 +24,9 @@ type PipelineRequest struct {
 	// Inputs by name, document among them.
 	Inputs map[string]any
 	// Attempts is summary (default), none or full: how much the result tells of its jobs.
-	Attempts  string
+	Attempts string
+	// MaxCost bounds what all jobs together may cost; 0 does not. Every prompt of the pipeline must have a max_cost then.
+	MaxCost   schemas.USD
 	SessionID string
 	Metadata  map[string]string
 	// Observer receives the events of all jobs, those of a job in order; Progress receives what happens to stages. Neither is
@@ -41,8 +43,11 @@ func (e *Engine) RunPipeline(ctx context.Context, r PipelineRequest) (*schemas.R
 		return nil, err
 	}
 	name, _, _ := strings.Cut(r.Pipeline, "@")
-	planned, err := e.snapshot.PlanPipeline(name, schemas.PipelineRequest{Pipeline: r.Pipeline, Inputs: wire.Inputs, Attempts: r.Attempts, SessionID: r.SessionID,
-		Metadata: r.Metadata}, prompts.Origin{ID: r.ID, Library: true})
+	req := schemas.PipelineRequest{Pipeline: r.Pipeline, Inputs: wire.Inputs, Attempts: r.Attempts, SessionID: r.SessionID, Metadata: r.Metadata}
+	if r.MaxCost != 0 {
+		req.MaxCost = &r.MaxCost
+	}
+	planned, err := e.snapshot.PlanPipeline(name, req, prompts.Origin{ID: r.ID, Library: true})
 	if err != nil {
 		return nil, &categorised{kind: ErrInvalidRequest, message: err.Error(), cause: err}
 	}

@@ -264,3 +264,24 @@ func TestChunkPlanIsMendedWhereAChunkIsTooLarge(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A pipeline run stays within its max_cost: what may be spent is set aside, and the job that does not fit is never begun.
+func TestPipelineMaxCost(t *testing.T) {
+	usage := "usage: {input: 1000, output: 10}"
+	snap := pipelineSnapshot(t, "rules:\n  - match: {contains: NAMES}\n    replies: [{json: [a], "+usage+"}]\n", "permits: 3}", "permits: 3, prices: openai}", "model: small", "model: gpt-4o-mini",
+		"retries: 1\nchecks: [{judge: judge}]", "max_cost: 0.05\nsettings: {max_output_tokens: 100}", "normalize: {prompt: tidy, retries: 2, retry_when: 'size(normalized) < 2'}", "merge: {by: concatenate}")
+	e, err := engine.New(snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	for limit, want := range map[schemas.USD]string{schemas.Dollar: schemas.StatusSucceeded, schemas.Dollar / 100: schemas.CategoryBudget} {
+		r, err := e.RunPipeline(t.Context(), engine.PipelineRequest{Pipeline: "p", MaxCost: limit, Inputs: map[string]any{"document": "First one.\n\nSecond one."}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Error == nil && (r.Status != want || r.Cost == nil || r.Cost.USD == nil || *r.Cost.USD == 0) || r.Error != nil && (r.Error.Category != want || r.Counts.Calls != 0) {
+			t.Errorf("%s: %+v %+v", limit, r, r.Error)
+		}
+	}
+}

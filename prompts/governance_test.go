@@ -202,8 +202,8 @@ func TestWhichRulesVote(t *testing.T) {
 		rules: "rule_1:1 even:go big:2 rule_3:3",
 		strings.ReplaceAll(rules, ", {go: even}", ""):                  "",
 		strings.ReplaceAll(rules, ", {go: even}", "") + "\nretries: 1": "rule_1:1 big:2 rule_3:3",
-		"checks: [{judge: judge, retries: 1}]":   "judge@2",
-		"retries: 1":                             "",
+		"checks: [{judge: judge, retries: 1}]":                         "judge@2",
+		"retries: 1":                                                   "",
 	} {
 		s, err := LoadFS(judgedFolder(goodJudge, text).fs())
 		if err != nil {

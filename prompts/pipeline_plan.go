@@ -35,6 +35,7 @@ func (s *Snapshot) PlanPipeline(name string, req schemas.PipelineRequest, from O
 	}
 	p.find()
 	p.words()
+	p.cost()
 	p.limits()
 	p.inputs()
 	out := p.prepared()
@@ -86,6 +87,24 @@ func (p *pipelinePlanner) words() {
 	}
 }
 
+// cost: a bound on the whole needs one on each job.
+func (p *pipelinePlanner) cost() {
+	if p.given.MaxCost == nil {
+		return
+	}
+	if *p.given.MaxCost <= 0 {
+		p.fault("max_cost", "must be above 0, in US dollars")
+	}
+	if p.found == nil {
+		return
+	}
+	for _, step := range p.found.plan.Steps() {
+		if step.Model() && step.MaxCost == 0 {
+			p.once("max_cost", "needs a max_cost in every prompt of the pipeline, and %s has none: what a job may cost is set aside while it runs", step.Prompt)
+		}
+	}
+}
+
 // inputs checks what is given against what is declared, and completes it with defaults.
 func (p *pipelinePlanner) inputs() {
 	if p.found == nil {
@@ -119,7 +138,7 @@ func (p *pipelinePlanner) prepared() *PipelineRun {
 	}
 	plan := p.found.plan
 	r, err := pipeline.New(plan, pipeline.Request{Document: p.given.Inputs[pipeline.InputDocument], Inputs: p.values,
-		Full: p.given.Attempts == schemas.AttemptsFull, None: p.given.Attempts == schemas.AttemptsNone})
+		MaxCost: p.most(), Full: p.given.Attempts == schemas.AttemptsFull, None: p.given.Attempts == schemas.AttemptsNone})
 	if err != nil {
 		p.fault("inputs.document", "%v", err)
 		return nil
@@ -130,13 +149,18 @@ func (p *pipelinePlanner) prepared() *PipelineRun {
 	return &PipelineRun{Plan: plan, Run: r, Shell: shell, Reuse: cmp.Or(p.given.Reuse, p.found.def.Reuse), SessionID: p.given.SessionID}
 }
 
+// most is the bound on the cost of all jobs; 0 is none.
+func (p *pipelinePlanner) most() schemas.USD {
+	if p.given.MaxCost == nil {
+		return 0
+	}
+	return *p.given.MaxCost
+}
+
 // fits checks the pipeline's inputs against the bounds of the prompts that get them.
 func (p *pipelinePlanner) fits(r *pipeline.Run) {
 	plan := p.found.plan
-	steps := []pipeline.Step{plan.Chunk}
-	for _, l := range plan.Lanes {
-		steps = append(steps, l.Extract, l.Merge, l.Normalize)
-	}
+	steps := plan.Steps()
 	for _, name := range sortedKeys(p.values) {
 		for _, step := range steps {
 			if limit, ok := step.Inputs[name]; ok && int(sizeOf(p.values[name])) > limit {

@@ -24,6 +24,7 @@ func (c *pipelineCompiler) step(stage, lane, at string, p Producer) pipeline.Ste
 	}
 	c.out.bindings[stageKey{stage, lane}] = bound
 	step.Prompt, step.Backend, step.Retries = bound.ref(), c.s.config.Profiles[bound.def.Profile].Backend, bound.def.Retries
+	step.MaxCost = usd(bound.def.MaxCost)
 	step.Inputs = map[string]int{}
 	for name, in := range bound.def.Inputs {
 		step.Inputs[name] = int(in.Max)
@@ -101,6 +102,7 @@ func (c *pipelineCompiler) rebuilt(at string, def Prompt, own *report) *compiled
 	out := c.src.compile(c.s, def, scratch)
 	if out != nil {
 		c.src.judges(c.s, out, scratch)
+		c.src.affordable(c.s, out)
 	}
 	c.s.warnings = c.s.warnings[:warned]
 	for _, p := range scratch.problems {

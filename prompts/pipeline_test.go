@@ -275,6 +275,8 @@ func TestPipelineRequestProblems(t *testing.T) {
 		"has no version \"7\"":                               func(r *schemas.PipelineRequest) { r.Pipeline = "digest@7" },
 		"reuse: must be one of auto, refresh, none":          func(r *schemas.PipelineRequest) { r.Reuse = "always" },
 		"attempts: must be one of summary, none, full":       func(r *schemas.PipelineRequest) { r.Attempts = "all" },
+		"max_cost: must be above 0":                          func(r *schemas.PipelineRequest) { r.MaxCost = new(schemas.USD(0)) },
+		"max_cost: needs a max_cost in every prompt of":      func(r *schemas.PipelineRequest) { r.MaxCost = new(schemas.Dollar) },
 		"timeout_s: must be above 0":                         func(r *schemas.PipelineRequest) { r.TimeoutS = new(0.0) },
 	} {
 		req := pipelineRequest("text")

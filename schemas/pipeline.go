@@ -2,7 +2,6 @@ package schemas
 
 import (
 	"encoding/json"
-	"errors"
 	"time"
 )
 
@@ -57,6 +56,8 @@ type PipelineRequest struct {
 	Reuse string `json:"reuse,omitempty"`
 	// Attempts is summary (default), none or full.
 	Attempts string `json:"attempts,omitempty"`
+	// MaxCost bounds what all jobs together may cost, in US dollars, above 0: a job that could exceed it is not begun.
+	MaxCost *USD `json:"max_cost,omitempty"`
 	// TimeoutS bounds the whole run from its publication, Deadline too; the earlier wins.
 	TimeoutS  *float64          `json:"timeout_s,omitempty"`
 	Deadline  *time.Time        `json:"deadline,omitempty"`
@@ -66,15 +67,7 @@ type PipelineRequest struct {
 
 // DecodePipelineRequest reads the body of a pipeline run as strictly as DecodeRequest.
 func DecodePipelineRequest(body []byte) (PipelineRequest, error) {
-	req, err := decode[PipelineRequest](body)
-	if d, ok := errors.AsType[*DecodeError](err); ok {
-		for i := range d.Problems {
-			if p := &d.Problems[i]; p.Path == "max_cost" {
-				p.Message = "a pipeline's request has none: the max_cost of each stage's prompt bounds each of its jobs; remove it"
-			}
-		}
-	}
-	return req, err
+	return decode[PipelineRequest](body)
 }
 
 // Decisions on a stage.

@@ -49,10 +49,12 @@ func TestSumOfUsage(t *testing.T) {
 	}
 }
 
-// A bound that a pipeline cannot keep is refused in words.
-func TestPipelineRequestHasNoMaxCost(t *testing.T) {
-	_, err := DecodePipelineRequest([]byte(`{"inputs":{"document":"x"},"max_cost":1}`))
-	if err == nil || err.Error() != "max_cost: a pipeline's request has none: the max_cost of each stage's prompt bounds each of its jobs; remove it" {
-		t.Errorf("%v", err)
+func TestPipelineRequestHasAMaxCost(t *testing.T) {
+	req, err := DecodePipelineRequest([]byte(`{"inputs":{"document":"x"},"max_cost":0.5}`))
+	if err != nil || *req.MaxCost != Dollar/2 {
+		t.Errorf("%+v %v", req, err)
+	}
+	if req, err = DecodePipelineRequest([]byte(`{"max_cost":null}`)); err != nil || req.MaxCost != nil {
+		t.Errorf("%+v %v", req, err)
 	}
 }

@@ -16,15 +16,10 @@ func (r *Run) merge(i int, accepted []json.RawMessage) []Action {
 	t := r.tally(schemas.StageMerge, i)
 	t.jobs.Total = 1
 	if step.Model() {
-		return append([]Action{t.tell(Running)}, r.publish(Job{Stage: schemas.StageMerge, Lane: i, Attempt: 1}))
+		return append([]Action{t.tell(Running)}, r.publish(Publish{Job: Job{Stage: schemas.StageMerge, Lane: i, Attempt: 1}})...)
 	}
 	value, err := step.Combine.Merge(accepted)
 	return r.made(Job{Stage: schemas.StageMerge, Lane: i, Attempt: 1}, value, err, r.mergedTo)
-}
-
-func (r *Run) publish(j Job) Action {
-	r.out[j] = true
-	return Publish{Job: j}
 }
 
 // made takes in what a deterministic stage made. It is not repeated: the same input gives the same output.
@@ -75,7 +70,7 @@ func (r *Run) mergedTo(i int, value json.RawMessage) []Action {
 	n := r.tally(schemas.StageNormalize, i)
 	n.jobs.Total = 1
 	if step.Model() {
-		return append(acts, n.tell(Running), r.publish(Job{Stage: schemas.StageNormalize, Lane: i, Attempt: 1}))
+		return append(append(acts, n.tell(Running)), r.publish(Publish{Job: Job{Stage: schemas.StageNormalize, Lane: i, Attempt: 1}})...)
 	}
 	value, err := step.Combine.Apply(value)
 	return append(acts, r.made(Job{Stage: schemas.StageNormalize, Lane: i, Attempt: 1}, value, err, r.normalized)...)
@@ -98,7 +93,7 @@ func (r *Run) normalizedTo(j Job, o Outcome, t *tally) []Action {
 		return nil
 	case again && used <= step.Retries:
 		t.jobs.Done--
-		return []Action{r.publish(Job{Stage: j.Stage, Lane: j.Lane, Attempt: used + 1})}
+		return r.publish(Publish{Job: Job{Stage: j.Stage, Lane: j.Lane, Attempt: used + 1}})
 	case again && step.Again.Fallback == FallbackFail:
 		r.fail(r.order(j), t, schemas.Error{Category: schemas.CategoryOutputInvalid,
 			Message: r.describe(j) + " is still to be asked for again after its last attempt"})

@@ -38,6 +38,15 @@ type Plan struct {
 // Ref is name@version.
 func (p *Plan) Ref() string { return fmt.Sprintf("%s@%d", p.Name, p.Version) }
 
+// Steps lists the stages of all lanes, those that were not configured too.
+func (p *Plan) Steps() []Step {
+	steps := []Step{p.Chunk}
+	for _, l := range p.Lanes {
+		steps = append(steps, l.Extract, l.Merge, l.Normalize)
+	}
+	return steps
+}
+
 // Lane is one way through the chunks.
 type Lane struct {
 	Name                      string
@@ -50,6 +59,8 @@ type Step struct {
 	Prompt, Backend string
 	// Retries are the further stage attempts of a job.
 	Retries int
+	// MaxCost is the most that a job may cost; 0 is no bound.
+	MaxCost schemas.USD
 	// Inputs are what the prompt declares, with the most bytes that each may have.
 	Inputs map[string]int
 	// Combine is the operation of a deterministic merge or normalize.
@@ -119,6 +130,8 @@ type Request struct {
 	Document json.RawMessage
 	// Inputs are those of the pipeline besides.
 	Inputs map[string]json.RawMessage
+	// MaxCost bounds what all jobs together may cost; 0 does not. Every stage with a prompt has a MaxCost then.
+	MaxCost schemas.USD
 	// Full keeps every job with its content for the report, None keeps no report.
 	Full, None bool
 }

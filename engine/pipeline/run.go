@@ -17,8 +17,10 @@ type Run struct {
 	// spans are the chunks; nil until the chunk stage has ended.
 	spans []Span
 	lanes []lane
-	// out are the jobs that were published and have not ended.
-	out map[Job]bool
+	// out are the jobs that were published and have not ended. held are those of a budget that does not cover them yet.
+	out    map[Job]bool
+	held   []Publish
+	budget budget
 	// cursor is the next extraction, chunk first, lane second.
 	cursor int
 	// failure is the first failed job in order so far.
@@ -61,7 +63,7 @@ func New(plan *Plan, req Request) (*Run, error) {
 		return nil, err
 	}
 	r := &Run{plan: plan, req: req, doc: doc, out: map[Job]bool{}, lanes: make([]lane, len(plan.Lanes))}
-	r.report.full = req.Full
+	r.report.full, r.budget.limit = req.Full, req.MaxCost
 	r.prepareTallies()
 	if plan.Chunk.Model() {
 		if doc.size() == 0 {
@@ -126,15 +128,17 @@ func (r *Run) Step(e Event) []Action {
 	}
 	switch e := e.(type) {
 	case Begun:
-		return r.begin()
+		acts := r.begin()
+		return append(acts, r.stuck()...)
 	case Ended:
 		if !r.out[e.Job] {
 			return nil // another's word on a job that nobody waits for
 		}
 		delete(r.out, e.Job)
+		r.budget.settle(r.Binding(e.Job).MaxCost, e.Outcome)
 		r.keeps = nil
 		acts := r.ended(e.Job, e.Outcome)
-		return append(r.keeps, acts...)
+		return append(append(r.keeps, acts...), r.stuck()...)
 	case Stopped:
 		return r.stop(e.Status)
 	}
@@ -143,11 +147,9 @@ func (r *Run) Step(e Event) []Action {
 
 func (r *Run) begin() []Action {
 	if r.plan.Chunk.Model() {
-		job := Job{Stage: schemas.StageChunk, Lane: -1, Attempt: 1}
-		r.out[job] = true
 		t := r.tally(schemas.StageChunk, -1)
 		t.jobs.Total = 1
-		return []Action{t.tell(Running), Publish{Job: job}}
+		return append([]Action{t.tell(Running)}, r.publish(Publish{Job: Job{Stage: schemas.StageChunk, Lane: -1, Attempt: 1}})...)
 	}
 	return r.chunked(r.spans)
 }
@@ -167,13 +169,12 @@ func (r *Run) chunked(spans []Span) []Action {
 	return append(acts, r.fill()...)
 }
 
-// fill publishes extractions until the window is full.
+// fill publishes what was held, and extractions until the window is full.
 func (r *Run) fill() (acts []Action) {
+	acts = r.release()
 	n := len(r.lanes)
-	for ; r.failure == nil && len(r.out) < r.plan.Window && r.cursor < n*len(r.spans); r.cursor++ {
-		job := Job{Stage: schemas.StageExtract, Lane: r.cursor % n, Chunk: r.cursor/n + 1, Attempt: 1}
-		r.out[job] = true
-		acts = append(acts, Publish{Job: job})
+	for ; r.failure == nil && len(r.held) == 0 && len(r.out) < r.plan.Window && r.cursor < n*len(r.spans); r.cursor++ {
+		acts = append(acts, r.publish(Publish{Job: Job{Stage: schemas.StageExtract, Lane: r.cursor % n, Chunk: r.cursor/n + 1, Attempt: 1}})...)
 	}
 	return acts
 }
@@ -245,8 +246,7 @@ func (r *Run) planned(j Job, o Outcome, t *tally) []Action {
 	switch {
 	case err != nil && o.Reused:
 		t.jobs.Done, t.jobs.Reused = 0, 0
-		r.out[j] = true
-		return []Action{Publish{Job: j, Fresh: true}}
+		return r.publish(Publish{Job: j, Fresh: true})
 	case err != nil:
 		r.fail(r.order(j), t, schemas.Error{Category: schemas.CategoryOutputInvalid, Message: "the chunk plan cannot be used: " + err.Error()})
 		return nil
