@@ -107,7 +107,7 @@ func ends(t *testing.T, url string, code int, program string, args ...string) {
 	}
 }
 
-// A worker whose model is Go code, asked by the nats CLI; its answer is mended as a provider's is.
+// A worker whose model is Go code, asked by the nats CLI: its answer is mended as a provider's is, and judged by a function.
 func TestExampleWorker(t *testing.T) {
 	url := worker(t) // brings the server
 	cmd := exec.Command(example(t, "worker-go"))
@@ -130,7 +130,7 @@ func TestExampleWorker(t *testing.T) {
 	}
 	a := cli{t, url}.request("house.ask.counter.default", `{"prompt": "count@1", "inputs": {"text": "four words in all"}}`)
 	a.want(t, "succeeded", `{"words":4}`)
-	if a.Counts.Calls != 2 || a.Counts.Repairs != 1 {
+	if a.Counts.Calls != 3 || a.Counts.Repairs != 1 || a.Counts.Corrections != 1 {
 		t.Errorf("%+v", a.Counts)
 	}
 }

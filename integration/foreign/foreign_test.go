@@ -31,7 +31,7 @@ type answer struct {
 	ID     string          `json:"id"`
 	Status string          `json:"status"`
 	Output json.RawMessage `json:"output"`
-	Counts struct{ Calls, Retries, Repairs int }
+	Counts struct{ Calls, Retries, Repairs, Corrections int }
 	Error  struct{ Category string }
 	State  string
 }
