@@ -52,6 +52,10 @@ func (c *coordination) publish(p pipeline.Publish) error {
 		ch.reuse = pipeline.ReuseKey(step, inputs)
 	}
 	c.out[ch.key.ID], c.jobs[ch.job] = ch, ch
+	if c.reuse.reads && !ch.fresh {
+		c.reuse.waiting = append(c.reuse.waiting, ch)
+		return nil
+	}
 	return c.begin(ch)
 }
 
@@ -72,9 +76,9 @@ func (c *coordination) anew(ch *child, id string) error {
 	return c.begin(ch)
 }
 
-// begin publishes a job's request at once, or has the server asked first for what may be there already.
+// begin publishes a job's request at once, or has the server asked first for the result that may be there already.
 func (c *coordination) begin(ch *child) error {
-	if c.resumed || c.reuse.reads && !ch.fresh {
+	if c.resumed {
 		c.tasks.do(func(ctx context.Context) report { return c.prepare(ctx, ch) })
 		return nil
 	}
@@ -92,14 +96,8 @@ func (c *coordination) begin(ch *child) error {
 // limit bounds the request of a job.
 func (c *coordination) limit() int { return int(c.h.w.nc.MaxPayload()) - headerRoom }
 
-// prepare is the task that looks for what is there of a job, and makes its request. It changes nothing of the coordination.
+// prepare is the task that makes a job's request, and looks for its result. It changes nothing of the coordination.
 func (c *coordination) prepare(ctx context.Context, ch *child) report {
-	if out := c.reuse.get(ctx, ch.reuse); out != nil && !ch.fresh {
-		return func() error {
-			c.told(ch.job, pipeline.Outcome{Status: schemas.StatusSucceeded, Output: out, Reused: true})
-			return nil
-		}
-	}
 	body, err := c.h.w.blobs.Offload(ctx, ch.key.Queue, ch.request, c.limit())
 	if err != nil {
 		return fails(fmt.Errorf("the request of job %s: %w", ch.key.ID, err))

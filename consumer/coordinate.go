@@ -74,6 +74,7 @@ func (c *coordination) execute(work context.Context, replace uint64) {
 	h.events.send(schemas.Event{Kind: schemas.EventStarted, Pipeline: c.run.Plan.Ref()})
 	err = c.drive(ctx)
 	c.tasks.wait()
+	c.allKept()
 	c.conclude(work, err, replace)
 }
 
@@ -152,6 +153,7 @@ func (c *coordination) perform(acts []pipeline.Action) error {
 			return err
 		}
 		if len(c.ready) == 0 {
+			c.find()
 			return nil
 		}
 		next := c.ready[0]

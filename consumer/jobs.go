@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -42,7 +41,7 @@ func (c *coordination) counts(ctx context.Context, r *schemas.Result, fingerprin
 	} else if before && r.Status != schemas.StatusSucceeded {
 		return nil, errStale
 	}
-	if err := c.h.w.blobs.Fill(ctx, r); err != nil {
+	if err := c.h.w.blobs.fillOutput(ctx, r); err != nil {
 		return nil, err
 	}
 	o := pipeline.OutcomeOf(r)
@@ -186,21 +185,6 @@ func (c *coordination) abandon(j pipeline.Job) {
 		ctx, cancel := context.WithTimeout(w.base, serviceWait)
 		defer cancel()
 		w.cancelJob(ctx, ch.key)
-		return nil
-	})
-}
-
-// keep stores an accepted output for other runs.
-func (c *coordination) keep(ch *child, output json.RawMessage) {
-	if ch == nil || ch.reuse == "" {
-		return
-	}
-	c.tasks.do(func(context.Context) report {
-		ctx, cancel := context.WithTimeout(c.h.w.base, serviceWait)
-		defer cancel()
-		if err := c.reuse.put(ctx, ch.reuse, output); err != nil {
-			c.h.log().Warn().Err(err).Msg("an output could not be kept for reuse")
-		}
 		return nil
 	})
 }

@@ -4,22 +4,34 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"emend/schemas"
 	"emend/subjects"
 )
 
 // reuse keeps accepted, completely validated outputs of stages for later pipeline runs of the same queue, under digests of
-// all that shaped them. It is never needed: whatever is wrong with it, a job is run instead.
+// all that shaped them. It is never needed: whatever is wrong with it, a job is run instead. It belongs to the coordinator's
+// goroutine, but for some, which a task may call.
 type reuse struct {
-	kv          jetstream.KeyValue
+	nc          *nats.Conn
+	js          jetstream.JetStream
+	domain      string
 	names       subjects.Names
 	queue       string
 	reads, puts bool
+	// last is the output that is kept next, when there is another, or at the end.
+	last *nats.Msg
+	// waiting are jobs whose outputs are looked for next; asking says that the answer for those before them is not there yet.
+	waiting []*child
+	asking  bool
 }
 
 // keptOutput is an entry of the bucket.
@@ -32,50 +44,110 @@ const keptVersion = 1
 
 // openReuse binds to the bucket as the word says; one that is not there reuses nothing.
 func (w *Worker) openReuse(ctx context.Context, queue, word string) *reuse {
-	r := &reuse{names: w.names, queue: queue, reads: word == schemas.ReuseAuto, puts: word != schemas.ReuseNone}
+	r := &reuse{nc: w.nc, js: w.js, domain: w.js.Options().Domain, names: w.names, queue: queue, reads: word == schemas.ReuseAuto, puts: word != schemas.ReuseNone}
 	if !r.puts {
 		return r
 	}
-	kv, err := w.js.KeyValue(ctx, w.names.ReuseBucket())
+	_, err := w.js.Stream(ctx, kvStream(w.names.ReuseBucket()))
+	if err == nil && r.domain != "" {
+		r.js, err = prefixed(w.nc, w.names, r.domain)
+	}
 	if err != nil {
 		w.log.Warn().Err(err).Str("bucket", w.names.ReuseBucket()).Msg("outputs are neither reused nor kept")
 		return &reuse{}
 	}
-	r.kv = kv
 	return r
+}
+
+// prefixed is JetStream of a domain by its prefix: of a domain by its name jetstreamext 0.3.2 forms a subject without API.
+func prefixed(nc *nats.Conn, names subjects.Names, domain string) (jetstream.JetStream, error) {
+	return jetstream.NewWithAPIPrefix(nc, names.API(domain))
 }
 
 // used says that outputs are taken, kept, or both.
 func (r *reuse) used() bool { return r.reads || r.puts }
 
-// get returns a kept output, nil without one.
-func (r *reuse) get(ctx context.Context, digest string) json.RawMessage {
-	if !r.reads {
-		return nil
+// findAtOnce bounds the outputs that one question is about, findWithin the wait for its answer.
+const (
+	findAtOnce = 256
+	findWithin = 5 * time.Second
+)
+
+// some returns those of the outputs that are kept, by digest. The server is asked about all of them at once.
+func (r *reuse) some(ctx context.Context, digests []string) (map[string]json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, findWithin)
+	defer cancel()
+	want, found := map[string]string{}, map[string]json.RawMessage{}
+	for _, d := range digests {
+		want[r.names.ReuseSubject(r.names.ReuseKey(r.queue, d))] = d
 	}
-	e, err := r.kv.Get(ctx, r.names.ReuseKey(r.queue, digest))
+	for left := true; left && len(want) > 0; {
+		var err error
+		if left, err = r.ask(ctx, want, found); err != nil {
+			return found, err
+		}
+	}
+	return found, ctx.Err()
+}
+
+// ask asks once for what is wanted, by subject, and moves to found what comes. left says that the server, which bounds an answer, has
+// more of it.
+func (r *reuse) ask(ctx context.Context, want map[string]string, found map[string]json.RawMessage) (left bool, err error) {
+	msgs, err := jetstreamext.GetLastMsgsFor(ctx, r.js, kvStream(r.names.ReuseBucket()), slices.Sorted(maps.Keys(want)))
 	if err != nil {
-		return nil
+		return false, err
 	}
+	for m, err := range msgs {
+		if errors.Is(err, jetstreamext.ErrNoMessages) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if out := outputIn(m); out != nil {
+			found[want[m.Subject]] = out
+		}
+		delete(want, m.Subject)
+		left = m.Header.Get(subjects.HeaderNumPending) != "0"
+	}
+	return left, nil
+}
+
+// outputIn is the output that an entry holds, nil if it holds none.
+func outputIn(m *jetstream.RawStreamMsg) json.RawMessage {
 	var k keptOutput
-	if json.Unmarshal(e.Value(), &k) != nil || k.V != keptVersion {
+	if m.Header.Get(subjects.HeaderKVOperation) != "" || json.Unmarshal(m.Data, &k) != nil || k.V != keptVersion {
 		return nil
 	}
 	return k.Output
 }
 
-// put keeps an output; one that is larger than a message is not kept.
-func (r *reuse) put(ctx context.Context, digest string, output json.RawMessage) error {
+// put keeps an output; one that is larger than a message is not kept. The server is asked to confirm the last one alone, and with it
+// all before it, which it takes in order: see flush.
+func (r *reuse) put(digest string, output json.RawMessage) error {
 	if !r.puts {
 		return nil
 	}
 	b, err := schemas.Marshal(keptOutput{keptVersion, output})
-	if err != nil {
+	if err != nil || int64(len(b)) > r.nc.MaxPayload() {
 		return err
 	}
-	if _, err = r.kv.Put(ctx, r.names.ReuseKey(r.queue, digest), b); errors.Is(err, nats.ErrMaxPayload) {
+	if r.last != nil {
+		err = r.nc.PublishMsg(r.last)
+	}
+	r.last = nats.NewMsg(r.names.ReuseStore(r.domain, r.names.ReuseKey(r.queue, digest)))
+	r.last.Data = b
+	return err
+}
+
+// flush returns when all that was put is kept.
+func (r *reuse) flush(ctx context.Context) error {
+	if r.last == nil {
 		return nil
 	}
+	m := r.last
+	r.last = nil
+	_, err := r.js.PublishMsg(ctx, m)
 	return err
 }
 

@@ -38,6 +38,10 @@ const (
 	HeaderExpectedLastSequence = "Nats-Expected-Last-Sequence"
 	// HeaderMsgID is the server's dedupe id.
 	HeaderMsgID = "Nats-Msg-Id"
+	// HeaderNumPending of an answer to a question for many messages: how many of them are not sent yet.
+	HeaderNumPending = "Nats-Num-Pending"
+	// HeaderKVOperation of a bucket's entry: what removed it. One that holds a value has none.
+	HeaderKVOperation = "KV-Operation"
 	// HeaderServiceError and HeaderServiceErrorCode of a service's reply say that the request was refused, and why.
 	HeaderServiceError     = "Nats-Service-Error"
 	HeaderServiceErrorCode = "Nats-Service-Error-Code"

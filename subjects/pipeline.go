@@ -43,6 +43,14 @@ func (n Names) ReuseBucket() string { return strings.ReplaceAll(n.space, "-", "_
 // ReuseSubject is the subject of a key of the reuse bucket.
 func (n Names) ReuseSubject(key string) string { return "$KV." + n.ReuseBucket() + "." + key }
 
+// ReuseStore is where a key of the reuse bucket is published, in the bucket's JetStream domain or "".
+func (n Names) ReuseStore(domain, key string) string {
+	if domain == "" {
+		return n.ReuseSubject(key)
+	}
+	return n.API(domain) + n.ReuseSubject(key)
+}
+
 // ReuseKey is the key of an output in the reuse bucket: a queue's outputs are for that queue alone.
 func (n Names) ReuseKey(queue, digest string) string { return queue + "." + digest }
 

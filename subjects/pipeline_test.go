@@ -16,6 +16,9 @@ func TestPipelineNames(t *testing.T) {
 		{n.ReuseBucket(), "emend_reuse"},
 		{names(t, "a-b").ReuseBucket(), "a_b_reuse"},
 		{n.ReuseKey("team-a", "00ff"), "team-a.00ff"},
+		{n.ReuseSubject("team-a.00ff"), "$KV.emend_reuse.team-a.00ff"},
+		{n.ReuseStore("", "team-a.00ff"), "$KV.emend_reuse.team-a.00ff"},
+		{n.ReuseStore("hub", "team-a.00ff"), "$JS.hub.API.$KV.emend_reuse.team-a.00ff"},
 	} {
 		if c[0] != c[1] {
 			t.Errorf("%s, want %s", c[0], c[1])
