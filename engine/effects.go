@@ -58,7 +58,7 @@ func (x *effects) Call(ctx context.Context, s run.State, c run.Call) run.Event {
 	}
 	asked := time.Now()
 	release, err := x.permit(ctx)
-	times := run.CallTimes{Wait: time.Since(asked)}
+	times := run.CallTimes{Wait: time.Since(asked), Appended: x.appended(req)}
 	if err != nil {
 		return x.refused(ctx, err, times)
 	}
@@ -165,6 +165,14 @@ func (x *effects) request(s run.State, c run.Call) *GenerateRequest {
 		req.Messages = repair.Correct(req.Messages, []byte(s.Candidate.Text), s.Judged.Verdict(), style)
 	}
 	return req
+}
+
+// appended is what a request has behind the ordinary prompt, where the result tells of it.
+func (x *effects) appended(req *GenerateRequest) []schemas.Message {
+	if x.plan.Attempts != schemas.AttemptsFull {
+		return nil
+	}
+	return req.Messages[len(x.plan.Messages):]
 }
 
 // Judge gives the verdict; the permit is free meanwhile.

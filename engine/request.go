@@ -44,6 +44,9 @@ type RunRequest struct {
 	// TransientRetries overrides the engine's number of extra attempts per generation (0 to 10); nil leaves it. An
 	// injected client owns its retries: the field then has no effect.
 	TransientRetries *int
+	// Attempts is how much RunResult.Attempts tells: schemas.AttemptsSummary (default), AttemptsNone, or AttemptsFull with all that
+	// was sent beyond the prompt and all that was answered, at most run.MaxContent bytes.
+	Attempts string
 	// SessionID is carried to providers that know sessions.
 	SessionID string
 	Metadata  map[string]string
@@ -53,7 +56,7 @@ type RunRequest struct {
 
 func (r *RunRequest) wire() (schemas.Request, error) {
 	out := schemas.Request{Prompt: r.Prompt, Messages: r.Messages, AppendMessages: r.AppendedMessages, Profile: r.Profile,
-		Settings: r.Settings, Output: r.Output, TransientRetries: r.TransientRetries, SessionID: r.SessionID, Metadata: r.Metadata}
+		Settings: r.Settings, Output: r.Output, TransientRetries: r.TransientRetries, Attempts: r.Attempts, SessionID: r.SessionID, Metadata: r.Metadata}
 	if len(r.Inputs) > 0 {
 		out.Inputs = make(map[string]json.RawMessage, len(r.Inputs))
 	}
@@ -87,7 +90,7 @@ type RunResult struct {
 	Counts   schemas.Counts
 	Source   schemas.Source
 	Attempts []schemas.Attempt
-	// Stages are the stage attempts of a run that needed more than one.
+	// Stages are the stage attempts of a run that needed more than one; under AttemptsFull those of any.
 	Stages []schemas.Stage
 	// Duration covers the whole operation with its waits and repairs.
 	Duration time.Duration

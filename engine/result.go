@@ -17,7 +17,7 @@ import (
 func runResult(p *run.Plan, res run.Result, d time.Duration) *RunResult {
 	s := res.State
 	return &RunResult{ID: p.ID, Status: res.Status, RawOutput: s.Candidate.Text, Output: s.Judged.Value, Validation: *verdict(p, s),
-		Usage: s.Usage.Usage(), ValidatorUsage: validatorUsage(s), Cost: s.Cost.Cost(), Counts: counts(s), Source: Source(p, s), Attempts: s.Attempts, Stages: p.AllStages(s), Duration: d, Warnings: warnings(p, s)}
+		Usage: s.Usage.Usage(), ValidatorUsage: validatorUsage(s), Cost: s.Cost.Cost(), Counts: counts(s), Source: Source(p, s), Attempts: s.Attempts, Stages: p.Stages(s), Duration: d, Warnings: warnings(p, s)}
 }
 
 // WireResult is the form of a result that is stored and sent. Timing, request reference and worker are the caller's.
@@ -28,7 +28,7 @@ func WireResult(p *run.Plan, res run.Result) schemas.Result {
 	if out.Attempts == nil {
 		out.Attempts = []schemas.Attempt{}
 	}
-	out.Stages = p.AllStages(s)
+	out.Stages = p.Stages(s)
 	out.TimingMS = schemas.Timing{Waiting: s.Waited.Milliseconds(), Model: s.Model.Milliseconds()}
 	if f := res.Failure; f != nil {
 		if out.Error = WireError(res); out.Error == nil {

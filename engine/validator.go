@@ -46,7 +46,10 @@ func (x *effects) Validate(ctx context.Context, s run.State, a run.Validate) run
 		return out
 	}
 	p.Session = x.plan.Session
-	for range v.Retries + 1 {
+	for try := range v.Retries + 1 {
+		if try > 0 {
+			out.Vote.Tries = try + 1
+		}
 		if x.plan.MaxCost > 0 {
 			p.MaxCost = max(x.plan.MaxCost-s.Cost.USD-out.Cost.USD, 1)
 		}
@@ -86,7 +89,7 @@ func (x *effects) ask(ctx context.Context, stage int, p *run.Plan, out *run.Vali
 		return &run.Cancelled{Status: statusOf(ctx.Err()), Cause: ctx.Err(), Vote: out}
 	}
 	said := vote(res)
-	said.Name, said.Calls = out.Vote.Name, out.Vote.Calls
+	said.Name, said.Calls, said.Tries = out.Vote.Name, out.Vote.Calls, out.Vote.Tries
 	out.Vote = said
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
-	"slices"
 	"strings"
 
 	"emend/engine/pipeline"
@@ -21,8 +20,8 @@ type PipelineRun struct {
 	Shell *run.Plan
 	// Reuse is auto, refresh or none.
 	Reuse string
-	// SessionID goes along with every job.
-	SessionID string
+	// SessionID goes along with every job, as Attempts does: full, or nothing.
+	SessionID, Attempts string
 }
 
 // PlanPipeline checks a request for a run of the named pipeline: the definition, the inputs, and what can be known of the
@@ -74,17 +73,8 @@ func (p *pipelinePlanner) find() {
 }
 
 func (p *pipelinePlanner) words() {
-	for _, w := range []struct {
-		at, word string
-		of       []string
-	}{
-		{"reuse", p.given.Reuse, []string{schemas.ReuseAuto, schemas.ReuseRefresh, schemas.ReuseNone}},
-		{"attempts", p.given.Attempts, []string{schemas.AttemptsSummary, schemas.AttemptsNone, schemas.AttemptsFull}},
-	} {
-		if w.word != "" && !slices.Contains(w.of, w.word) {
-			p.fault(w.at, "must be one of %s%s", strings.Join(w.of, ", "), suggest(w.word, w.of))
-		}
-	}
+	p.word("reuse", p.given.Reuse, []string{schemas.ReuseAuto, schemas.ReuseRefresh, schemas.ReuseNone})
+	p.word("attempts", p.given.Attempts, schemas.AttemptsWords)
 }
 
 // cost: a bound on the whole needs one on each job.
@@ -146,7 +136,7 @@ func (p *pipelinePlanner) prepared() *PipelineRun {
 	p.fits(r)
 	shell := &run.Plan{ID: p.from.ID, Queue: p.from.Queue, Catalog: p.s.config.Catalog, Metadata: maps.Clone(p.given.Metadata), Deadline: p.deadline(),
 		PromptSHA256: plan.Digest}
-	return &PipelineRun{Plan: plan, Run: r, Shell: shell, Reuse: cmp.Or(p.given.Reuse, p.found.def.Reuse), SessionID: p.given.SessionID}
+	return &PipelineRun{Plan: plan, Run: r, Shell: shell, Reuse: cmp.Or(p.given.Reuse, p.found.def.Reuse), SessionID: p.given.SessionID, Attempts: p.attempts()}
 }
 
 // most is the bound on the cost of all jobs; 0 is none.
@@ -176,10 +166,19 @@ func (p *pipelinePlanner) fits(r *pipeline.Run) {
 	}
 }
 
+// attempts of the jobs' own results: with their content where the pipeline's result has that of its jobs, jobs have stored
+// results, and the queue allows it. A pipeline's report is made of what else they tell, so none is not handed on.
+func (p *pipelinePlanner) attempts() string {
+	if q := p.s.config.Queues[p.from.Queue]; p.given.Attempts == schemas.AttemptsFull && !p.from.Library && q.Allows(AllowAttempts) {
+		return schemas.AttemptsFull
+	}
+	return ""
+}
+
 // JobRequest is the request of a job's run.
 func (r *PipelineRun) JobRequest(j pipeline.Job, inputs map[string]json.RawMessage) schemas.Request {
 	step := r.Run.Binding(j)
-	out := schemas.Request{Prompt: step.Prompt, Inputs: inputs, Stage: r.Run.StageRef(j), SessionID: r.SessionID}
+	out := schemas.Request{Prompt: step.Prompt, Inputs: inputs, Stage: r.Run.StageRef(j), SessionID: r.SessionID, Attempts: r.Attempts}
 	if !r.Shell.Deadline.IsZero() {
 		at := r.Shell.Deadline.UTC()
 		out.Deadline = &at

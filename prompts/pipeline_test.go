@@ -263,6 +263,35 @@ func TestPipelineRequestIsPlanned(t *testing.T) {
 	}
 }
 
+// The jobs of a request with attempts: full keep theirs, where they are stored and the queue allows it; none is of the
+// pipeline's result alone, whose report is made of what jobs tell.
+func TestJobsTellTheirAttemptsWhereThePipelineDoes(t *testing.T) {
+	s := digestSnapshot(t)
+	for _, c := range []struct {
+		word  string
+		allow []string
+		lib   bool
+		want  string
+	}{{"", nil, false, ""}, {schemas.AttemptsSummary, nil, false, ""}, {schemas.AttemptsNone, nil, false, ""}, {schemas.AttemptsFull, nil, false, schemas.AttemptsFull},
+		{schemas.AttemptsFull, []string{AllowSettings}, false, ""}, {schemas.AttemptsFull, []string{AllowAttempts}, false, schemas.AttemptsFull}, {schemas.AttemptsFull, nil, true, ""}} {
+		s.config.Queues["default"] = Queue{Allow: c.allow}
+		req := pipelineRequest("One.\n\nTwo.")
+		req.Attempts = c.word
+		r, err := s.PlanPipeline("digest", req, Origin{ID: "d", Queue: "default", Library: c.lib})
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := pipeline.Job{Stage: schemas.StageExtract, Lane: 0, Chunk: 1, Attempt: 1}
+		inputs, err := r.Run.Inputs(job)
+		if got := r.JobRequest(job, inputs); err != nil || got.Attempts != c.want {
+			t.Errorf("%+v: %q, %v", c, got.Attempts, err)
+		}
+		if p, err := s.Plan(r.JobRequest(job, inputs), Origin{ID: "x", Queue: "default", Backend: "m"}); err != nil || p.Attempts != c.want {
+			t.Errorf("%+v: the job is planned as %+v, %v", c, p, err)
+		}
+	}
+}
+
 func TestPipelineRequestProblems(t *testing.T) {
 	s := digestSnapshot(t)
 	for want, change := range map[string]func(*schemas.PipelineRequest){

@@ -96,6 +96,9 @@ func (p *planner) plan() *run.Plan {
 	}
 	out.Price, out.MaxCost = p.s.priceOf[p.profileName], p.maxCost()
 	p.staged(out)
+	if p.req.Attempts != schemas.AttemptsSummary {
+		out.Attempts = p.req.Attempts
+	}
 	out.Settings = out.Settings.Over(p.req.Settings)
 	if p.compiled != nil && p.req.Output == nil {
 		out.PromptSHA256 = fingerprint(out, p.compiled.checks, p.compiled.outputJSON)

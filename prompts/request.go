@@ -151,10 +151,15 @@ func (p *planner) permissions() {
 		{"settings", AllowSettings, p.req.Settings != nil},
 		{"output", AllowOutput, p.req.Output != nil},
 		{"profile", AllowProfile, p.req.Profile != ""},
+		{"attempts", AllowAttempts, p.req.Attempts == schemas.AttemptsFull},
 	} {
 		if f.set && !q.Allows(f.what) {
+			does := "set it"
+			if f.what == AllowAttempts {
+				does = "ask for full"
+			}
 			p.forbidden = append(p.forbidden, Problem{Path: f.path,
-				Message: fmt.Sprintf("queue %s does not let requests set it (its allow list lacks %s)", p.from.Queue, f.what)})
+				Message: fmt.Sprintf("queue %s does not let requests %s (its allow list lacks %s)", p.from.Queue, does, f.what)})
 		}
 	}
 }
@@ -312,7 +317,15 @@ func (p *planner) limits() {
 	if strings.ContainsFunc(r.SessionID, func(c rune) bool { return c < ' ' || c == 0x7f }) || !utf8.ValidString(r.SessionID) {
 		p.fault("session_id", "must be text without control characters")
 	}
+	p.word("attempts", r.Attempts, schemas.AttemptsWords)
 	p.metadata()
+}
+
+// word checks one of a few words; an absent one is its default.
+func (p *planner) word(at, word string, of []string) {
+	if word != "" && !slices.Contains(of, word) {
+		p.fault(at, "must be one of %s%s", strings.Join(of, ", "), suggest(word, of))
+	}
 }
 
 func (p *planner) metadata() {

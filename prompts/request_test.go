@@ -266,6 +266,18 @@ func TestRefusedRequests(t *testing.T) {
 			[]string{"session_id: must be text without control characters"},
 		},
 		{
+			`{` + inline + `,"attempts":"ful"}`,
+			carried,
+			Malformed,
+			[]string{"attempts: must be one of summary, none, full; did you mean full?"},
+		},
+		{
+			`{` + doc + `,"attempts":"full"}`,
+			team,
+			Forbidden,
+			[]string{"attempts: queue team-a does not let requests ask for full (its allow list lacks attempts)"},
+		},
+		{
 			`{` + inline + `,"metadata":{"":"a","` + strings.Repeat("k", 65) + `":"b","c":"` + strings.Repeat("v", 513) + `"}}`,
 			carried,
 			Malformed,

@@ -109,8 +109,8 @@ var headerValue = textOr{text: text{empty: true}, other: secretObject, literal: 
 var queueObject = &object{name: "queue", doc: "A token of run and result subjects with its share of the workers.", fields: []field{
 	{name: "weight", kind: whole{1, 1000}, doc: "its share of a worker's places", def: "1"},
 	{name: "in_flight", kind: whole{1, 100_000}, doc: "its runs under way at once, over all workers, per backend", def: "64"},
-	{name: "allow", kind: list{of: text{oneOf: []string{AllowMessages, AllowSettings, AllowOutput, AllowProfile}}, max: 4, unique: true},
-		doc: "what its requests may set; absent allows everything, an empty list nothing"},
+	{name: "allow", kind: list{of: text{oneOf: []string{AllowMessages, AllowSettings, AllowOutput, AllowProfile, AllowAttempts}}, max: 5, unique: true},
+		doc: "what its requests may set, `attempts` being the word full of theirs; absent allows everything, an empty list nothing"},
 	{name: "daily_budget", kind: budgetKind, doc: "US dollars that its runs may cost in a day (UTC), over all workers and backends"},
 	{name: "inboxes", kind: list{of: text{pattern: inboxName, what: "a subject, * and > allowed"}, min: 1, max: 100, unique: true},
 		doc: "subjects that a reply to its requests may go to, in place of nats.inboxes: so that no requester's results reach another's inbox"},

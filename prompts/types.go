@@ -24,6 +24,8 @@ const (
 	AllowSettings = "settings"
 	AllowOutput   = "output"
 	AllowProfile  = "profile"
+	// AllowAttempts lets them have the content of attempts in results (attempts: full).
+	AllowAttempts = "attempts"
 	// AuditFields shows places and expectations in events, AuditFull the offending values too.
 	AuditFields = "fields"
 	AuditFull   = "full"

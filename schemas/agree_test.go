@@ -226,7 +226,7 @@ func TestWordsAgree(t *testing.T) {
 		{ServiceSchema(), "$defs progress properties state", []string{StateQueued, StateRunning, StateWaiting, StateInReview, StateNotFound}},
 		{ServiceSchema(), "$defs decision properties decision", []string{DecisionApprove, DecisionReject, DecisionEdit}},
 		{ResultSchema(), "$defs review properties decision", []string{DecisionApprove, DecisionReject, DecisionEdit}},
-		{ResultSchema(), "$defs blob properties field", []string{BlobOutput, BlobOutputText}},
+		{ResultSchema(), "$defs blob properties field", []string{BlobOutput, BlobOutputText, BlobAttempts}},
 		{ResultSchema(), "$defs stage properties kind", []string{StageInitial, StageError, StageStructural, StageCorrection}},
 		{ResultSchema(), "$defs validator properties outcome", []string{VoteApproved, VoteRejected, VoteFailed, VoteSkipped}},
 		{ResultSchema(), "$defs validation properties rules", []string{RulesPassed, RulesFailed, RulesSkipped}},

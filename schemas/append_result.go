@@ -20,6 +20,9 @@ func (r *Result) AppendJSON(dst []byte) ([]byte, error) {
 	a.counts(r.Counts)
 	a.source(&r.Source)
 	a.attempts(r.Attempts)
+	if r.AttemptsBlob != nil {
+		a.other(`"attempts_blob":`, r.AttemptsBlob)
+	}
 	if len(r.Stages) > 0 {
 		a.other(`"stages":`, r.Stages)
 	}
@@ -128,6 +131,9 @@ func (a *appender) attempts(all []Attempt) {
 		a.optNumber(`"wait_ms":`, t.WaitMS)
 		a.optText(`"finish":`, t.Finish)
 		a.optText(`"provider_finish":`, t.ProviderFinish)
+		if t.Content != nil {
+			a.other(`"content":`, t.Content)
+		}
 		a.close()
 	}
 	a.buf = append(a.buf, ']')

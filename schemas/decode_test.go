@@ -13,7 +13,7 @@ const full = `{"prompt": "extract-invoice@2", "inputs": {"document": "a \"b\" [}
  "profile": "fast", "settings": {"temperature": 0, "max_output_tokens": 800, "stop": ["a"], "seed": -7, "reasoning_effort": "low"},
  "output": {"mode": "json_schema", "schema": {"b": 1, "a": 2}, "repair_attempts": 1},
  "transient_retries": 0, "timeout_s": 0.5, "deadline": "2026-12-01T00:00:00Z",
- "session_id": "s-9", "append_messages": [{"role": "user", "content": "hi", "cache": "5m"}, {"role": "user", "content": [{"type": "text", "n": 1.50}]}],
+ "session_id": "s-9", "attempts": "full", "append_messages": [{"role": "user", "content": "hi", "cache": "5m"}, {"role": "user", "content": [{"type": "text", "n": 1.50}]}],
  "metadata": {"tenant": "a", "gone": null}}`
 
 func TestDecodeRequest(t *testing.T) {
@@ -23,7 +23,7 @@ func TestDecodeRequest(t *testing.T) {
 	}
 	if r.Prompt != "extract-invoice@2" || string(r.Inputs["lines"]) != "[1, 2]" || string(r.Inputs["none"]) != "null" ||
 		*r.Settings.Temperature != 0 || *r.Settings.MaxOutputTokens != 800 || r.Settings.TopP != nil || *r.Settings.Seed != -7 ||
-		string(r.Output.Schema) != `{"b": 1, "a": 2}` || *r.TransientRetries != 0 || *r.TimeoutS != 0.5 || r.Deadline.Year() != 2026 ||
+		string(r.Output.Schema) != `{"b": 1, "a": 2}` || *r.TransientRetries != 0 || r.Attempts != AttemptsFull || *r.TimeoutS != 0.5 || r.Deadline.Year() != 2026 ||
 		r.AppendMessages[0].Cache != "5m" || string(r.AppendMessages[1].Parts) != `[{"type": "text", "n": 1.50}]` {
 		t.Errorf("decoded %+v", r)
 	}
@@ -34,7 +34,7 @@ func TestDecodeRequest(t *testing.T) {
 
 func TestNullEqualsAbsent(t *testing.T) {
 	nulls := `{"prompt":null,"inputs":null,"messages":null,"append_messages":null,"profile":null,"settings":null,"output":null,
-	"transient_retries":null,"timeout_s":null,"deadline":null,"session_id":null,"metadata":null}`
+	"transient_retries":null,"timeout_s":null,"deadline":null,"session_id":null,"attempts":null,"metadata":null}`
 	for _, body := range []string{nulls, `{}`, " \t\r\n{ } \n"} {
 		if r, err := DecodeRequest([]byte(body)); err != nil || !reflect.DeepEqual(r, Request{}) {
 			t.Errorf("%s: %+v, %v", body, r, err)
@@ -73,6 +73,8 @@ func TestRefusals(t *testing.T) {
 		{`{"prompt": "a", "\u0070rompt": "b"}`, "prompt: given more than once"},
 		{`{"metadata": {"a": "x", "a": "y"}, "inputs": {"i": 1, "i": 2}}`, "metadata.a: given more than once; inputs.i: given more than once"},
 		{`{"metadata": {"a b": 5}}`, `metadata["a b"]: expected a string, got a number`},
+		{`{"attempt": "full"}`, `attempt: unknown field; did you mean attempts?`},
+		{`{"attempts": true}`, "attempts: expected a string, got a boolean"},
 		{`{"transient_retries": 1.5}`, "transient_retries: expected a whole number of at most 64 bits"},
 		{`{"transient_retries": "1"}`, "transient_retries: expected a whole number of at most 64 bits, got a string"},
 		{`{"settings": {"seed": 99999999999999999999}}`, "settings.seed: expected a whole number of at most 64 bits"},

@@ -38,14 +38,6 @@ const (
 	ReuseNone    = "none"
 )
 
-// Words of attempts: how much a pipeline's result tells of its jobs.
-const (
-	// AttemptsSummary tells counts by stage and lane, AttemptsNone nothing, AttemptsFull each job with its content.
-	AttemptsSummary = "summary"
-	AttemptsNone    = "none"
-	AttemptsFull    = "full"
-)
-
 // PipelineRequest asks for one run of a pipeline: the body of a message on a pipeline subject.
 type PipelineRequest struct {
 	// Pipeline is the name in the subject, or name@version; absent means the newest version.

@@ -30,6 +30,8 @@ type Request struct {
 	Deadline *time.Time `json:"deadline,omitempty"`
 	// MaxCost bounds what all calls of the run may cost, in US dollars, above 0: the call that could exceed it is not made.
 	MaxCost *USD `json:"max_cost,omitempty"`
+	// Attempts is how much the result tells of the run's calls: summary (default), none or full.
+	Attempts string `json:"attempts,omitempty"`
 	// SessionID is carried to providers that know sessions; at most 256 bytes.
 	SessionID string `json:"session_id,omitempty"`
 	// Stage says that the run is a job of a pipeline run, which publishes it.

@@ -66,9 +66,11 @@ type Result struct {
 	Error  *Error  `json:"error,omitempty"`
 	Counts Counts  `json:"counts"`
 	Source Source  `json:"source"`
-	// Attempts are the calls by kind and outcome, without content.
+	// Attempts are the calls by kind and outcome: with their content under attempts: full, none at all under attempts: none.
 	Attempts []Attempt `json:"attempts"`
-	// Stages are the stage attempts of a run that needed more than one.
+	// AttemptsBlob holds them with their content, where that is larger than a message may be.
+	AttemptsBlob *Blob `json:"attempts_blob,omitempty"`
+	// Stages are the stage attempts of a run that needed more than one, and of every run under attempts: full.
 	Stages []Stage `json:"stages,omitempty"`
 	// Pipeline is the provenance of a pipeline run.
 	Pipeline *PipelineReport   `json:"pipeline,omitempty"`
@@ -82,6 +84,7 @@ type Result struct {
 const (
 	BlobOutput     = "output"
 	BlobOutputText = "output_text"
+	BlobAttempts   = "attempts"
 )
 
 // Blob is a value in the queue's object bucket, under its digest.
@@ -89,7 +92,7 @@ type Blob struct {
 	// SHA256 in hex is the object's name.
 	SHA256 string `json:"sha256"`
 	Bytes  int64  `json:"bytes"`
-	// Field is output or output_text: what the content stands for, byte for byte.
+	// Field is output, output_text or attempts: what the content stands for, byte for byte.
 	Field string `json:"field"`
 }
 
@@ -151,6 +154,8 @@ type Validator struct {
 	Cause string `json:"cause,omitempty"`
 	// Calls are the provider calls that the vote took.
 	Calls int `json:"calls"`
+	// Tries is how often the validator was asked, where that was more than once.
+	Tries int `json:"tries,omitempty"`
 }
 
 // CauseCorrectionImpossible is the cause of a rejection that the producer cannot be told of.
@@ -248,6 +253,8 @@ type Attempt struct {
 	// Finish is why a completed call ended: stop, length, tool or other; ProviderFinish is the provider's own word.
 	Finish         string `json:"finish,omitempty"`
 	ProviderFinish string `json:"provider_finish,omitempty"`
+	// Content is there only under attempts: full.
+	Content *AttemptContent `json:"content,omitempty"`
 }
 
 // Kinds of a stage attempt: why it began.
@@ -268,6 +275,9 @@ type Stage struct {
 	// RejectedBy are the validators that rejected its answer.
 	RejectedBy []string `json:"rejected_by,omitempty"`
 	Calls      int      `json:"calls"`
+	// Repairs and Codes, the corrective generations and the codes of all rejections, are there only under attempts: full.
+	Repairs int      `json:"repairs,omitempty"`
+	Codes   []string `json:"codes,omitempty"`
 }
 
 // Kinds of a generation.

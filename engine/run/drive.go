@@ -51,6 +51,9 @@ func Drive(ctx context.Context, p *Plan, s State, fx Effects, save func(State) e
 			return Result{Status: s.Status, Failure: s.Failure, State: s}, nil
 		}
 		next, _ := p.Step(s, e)
+		if p.Attempts != "" {
+			next = p.told(s, next, e)
+		}
 		if save != nil && worthSaving(s, next) {
 			if err := save(next); err != nil {
 				return Result{State: next}, err

@@ -58,6 +58,8 @@ type Plan struct {
 	MaxCost schemas.USD
 	// Audit says that events may show what candidates hold.
 	Audit bool
+	// Attempts is schemas.AttemptsNone, AttemptsFull, or "" for a summary.
+	Attempts string
 }
 
 // Sinks of an escalation.

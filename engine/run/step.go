@@ -32,7 +32,11 @@ type Failed struct {
 }
 
 // CallTimes are what a call cost in time.
-type CallTimes struct{ Wait, Duration time.Duration }
+type CallTimes struct {
+	Wait, Duration time.Duration
+	// Appended is what the call was sent behind the ordinary prompt; only under attempts: full.
+	Appended []schemas.Message
+}
 
 // Waited ends a wait, which took D.
 type Waited struct{ D time.Duration }

@@ -23,7 +23,7 @@ func validated(p *Plan, s State, e Event) State {
 // asked asks the next validator, or goes on from all of their votes; they may be in already where a run is taken up whose
 // result could not be stored.
 func (p *Plan) asked(s State) State {
-	s = p.ruled(s)
+	s = p.toldVotes(p.ruled(s))
 	switch {
 	case len(s.Votes) < len(p.Validators):
 		s.Phase = Validating

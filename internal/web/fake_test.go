@@ -57,7 +57,8 @@ func secretResult() *schemas.Result {
 	return &schemas.Result{ID: "r1", Queue: "default", Status: "succeeded", Output: json.RawMessage(`"SECRET"`), OutputText: &text,
 		Validation: &schemas.Validation{Mode: "json", NextCorrection: secret, Changed: []string{"/SECRET"}, Findings: []schemas.Finding{{Pointer: "/SECRET", Message: secret}},
 			Validators: []schemas.Validator{{Name: "judge@1", Outcome: "rejected", Reasons: []schemas.Reason{{Code: "tone", Guidance: secret}}}}},
-		Review: &schemas.Review{Decision: "approve", By: "ann", Note: secret}, Metadata: map[string]string{"tenant": secret},
+		Attempts: []schemas.Attempt{{Outcome: "completed", Content: &schemas.AttemptContent{Answer: &text, Appended: []schemas.Turn{{Role: "user", Content: secret}}}}},
+		Review:   &schemas.Review{Decision: "approve", By: "ann", Note: secret}, Metadata: map[string]string{"tenant": secret},
 		Pipeline: &schemas.PipelineReport{Pipeline: "digest@1", Chunks: 3, Rejections: []schemas.Rejection{{Stage: secret}}, Jobs: []schemas.JobReport{{}}}}
 }
 

@@ -17,7 +17,7 @@ func (d *Detail) withoutContent() *Detail {
 // withoutContent copies what is known to be none: a field that is added to results is hidden until it is listed here.
 func withoutContent(r *schemas.Result) *schemas.Result {
 	out := &schemas.Result{ID: r.ID, Queue: r.Queue, Status: r.Status, Usage: r.Usage, ValidatorUsage: r.ValidatorUsage, Error: r.Error, Counts: r.Counts,
-		Source: r.Source, Attempts: r.Attempts, Stages: r.Stages, TimingMS: r.TimingMS, Request: r.Request, Warnings: r.Warnings, Cost: r.Cost}
+		Source: r.Source, Attempts: attemptsWithoutContent(r.Attempts), Stages: r.Stages, TimingMS: r.TimingMS, Request: r.Request, Warnings: r.Warnings, Cost: r.Cost}
 	if v := r.Validation; v != nil {
 		out.Validation = &schemas.Validation{Mode: v.Mode, Valid: v.Valid, Class: v.Class, RepairAttempts: v.RepairAttempts, Complete: v.Complete,
 			Truncated: v.Truncated, Mended: v.Mended, Rules: v.Rules, Findings: []schemas.Finding{}, Validators: votesWithoutContent(v.Validators)}
@@ -27,6 +27,15 @@ func withoutContent(r *schemas.Result) *schemas.Result {
 	}
 	if p := r.Pipeline; p != nil {
 		out.Pipeline = &schemas.PipelineReport{Pipeline: p.Pipeline, Digest: p.Digest, Chunks: p.Chunks, Stages: p.Stages}
+	}
+	return out
+}
+
+func attemptsWithoutContent(all []schemas.Attempt) []schemas.Attempt {
+	out := make([]schemas.Attempt, len(all))
+	for i, t := range all {
+		t.Content = nil
+		out[i] = t
 	}
 	return out
 }
