@@ -43,6 +43,9 @@ const maxChunk = 128 << 10
 // ErrNoBlob says that a queue's bucket does not hold a blob.
 var ErrNoBlob = errors.New("there is no such blob in the queue's bucket")
 
+// errOther says that a blob is not what its name promises.
+var errOther = errors.New("holds something else; store it again")
+
 // Put stores content in a queue's bucket, which is made if it is not there, and returns its SHA-256 in hex.
 func (b *Blobs) Put(ctx context.Context, queue string, content []byte) (string, error) {
 	sum := sha256.Sum256(content)
@@ -86,7 +89,7 @@ func (b *Blobs) Get(ctx context.Context, queue, sha string, limit int64) ([]byte
 		return nil, fmt.Errorf("blob sha256:%s: %w", sha, err)
 	}
 	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != sha {
-		return nil, fmt.Errorf("blob sha256:%s holds something else; store it again", sha)
+		return nil, fmt.Errorf("blob sha256:%s %w", sha, errOther)
 	}
 	return content, nil
 }
@@ -198,8 +201,25 @@ func (b *Blobs) offload(ctx context.Context, queue string, raw json.RawMessage) 
 	return schemas.Marshal(ref)
 }
 
-// Fill puts an output that is stored apart into its result.
+// Fill puts an output that is stored apart into its result, and attempts with their content. An output that is gone is an
+// error; attempts that are gone stay without their content, and the reference to it.
 func (b *Blobs) Fill(ctx context.Context, r *schemas.Result) error {
+	if err := b.fillOutput(ctx, r); err != nil || r.AttemptsBlob == nil {
+		return err
+	}
+	all, err := b.attempts(ctx, r.Queue, r.AttemptsBlob)
+	switch {
+	case gone(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("the attempts of %s/%s: %w", r.Queue, r.ID, err)
+	}
+	r.Attempts, r.AttemptsBlob = all, nil
+	return nil
+}
+
+// fillOutput puts an output that is stored apart into its result.
+func (b *Blobs) fillOutput(ctx context.Context, r *schemas.Result) error {
 	if r.OutputBlob == nil {
 		return nil
 	}

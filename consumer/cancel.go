@@ -98,9 +98,16 @@ func (w *Worker) settleCancelled(ctx context.Context, k Key, backend string, m *
 	if err != nil {
 		return Unknown, err
 	}
-	r, s := ofState(plain(schemas.StatusCancelled, schemas.Source{}, nil), before.State)
+	reached, err := w.blobs.whole(ctx, k.Queue, before)
+	if err != nil {
+		return Unknown, err
+	}
+	r, s := ofState(plain(schemas.StatusCancelled, schemas.Source{}, nil), reached)
 	h.stamp(&r)
 	body, err := schemas.Marshal(r)
+	if err == nil && int64(len(body))+headerRoom > w.nc.MaxPayload() {
+		r, body, err = h.smaller(ctx, r, len(body))
+	}
 	if err != nil {
 		return Unknown, err
 	}

@@ -188,6 +188,10 @@ func faults(v contract.Verdict) string {
 // settleDecided stores the result of a run in review, replies, tells, and removes the entry.
 func (h *handler) settleDecided(ctx context.Context, rec *review, r schemas.Result, s run.State) (*schemas.Result, error) {
 	h.stamp(&r)
+	var err error
+	if r.Attempts, err = h.w.blobs.told(ctx, h.key.Queue, r.Attempts, rec.Attempts); err != nil {
+		return nil, err
+	}
 	body, err := schemas.Marshal(r)
 	if err == nil && int64(len(body))+headerRoom > h.w.nc.MaxPayload() {
 		r, body, err = h.smaller(ctx, r, len(body))

@@ -77,6 +77,11 @@ func (h *handler) decide(ctx context.Context) {
 		return
 	}
 	h.saved = entry
+	if where.State, err = h.w.blobs.whole(ctx, h.key.Queue, entry); err != nil {
+		h.log().Warn().Err(err).Msg("what was saved of the run cannot be read; it is handed back")
+		h.handBack(ctx, HandBack{Delay: ledgerRetry, Cause: "blob"})
+		return
+	}
 	if where.State != nil {
 		h.checkpoints, h.found = []run.State{*where.State}, 1
 	}
@@ -343,12 +348,12 @@ func (h *handler) begin(ctx context.Context) error {
 	if h.d.count < 2 {
 		return nil
 	}
-	return h.w.ledger.save(ctx, h.key, h.saved)
+	return h.write(ctx)
 }
 
 func (h *handler) save(ctx context.Context, s run.State) error {
-	h.saved.State = &s
-	err := h.w.ledger.save(ctx, h.key, h.saved)
+	h.hold(s)
+	err := h.write(ctx)
 	switch {
 	case err == nil:
 		h.checkpoints = append(h.checkpoints, s)
@@ -414,8 +419,7 @@ const troubleDelay = 2 * time.Second
 
 // putDown saves what a run has and hands it back.
 func (h *handler) putDown(ctx context.Context, s run.State, back HandBack) {
-	s = h.plan.PutDown(s)
-	h.saved.State = &s
+	h.hold(h.plan.PutDown(s))
 	h.handBack(ctx, back)
 }
 
@@ -428,10 +432,10 @@ func (h *handler) handBack(ctx context.Context, back HandBack) {
 			h.saved.begun = false
 		}
 		h.saved.Cause = back.Cause
-		err := h.w.ledger.save(ctx, h.key, h.saved)
+		err := h.write(ctx)
 		if errors.Is(err, nats.ErrMaxPayload) {
 			h.saved.State = h.slim(h.saved.State)
-			err = h.w.ledger.save(ctx, h.key, h.saved)
+			err = h.write(ctx)
 		}
 		if errors.Is(err, ErrOvertaken) {
 			h.lost(err, h.reached())

@@ -113,6 +113,8 @@ type saved struct {
 	Starts int        `json:"starts"`
 	Cause  string     `json:"cause,omitempty"`
 	State  *run.State `json:"state,omitempty"`
+	// Attempts are those of State with their texts, where the entry has no room for them.
+	Attempts *schemas.Blob `json:"attempts,omitempty"`
 	// By is the worker and delivery that wrote the entry: its next write tells an answer that was lost from another's write.
 	By string `json:"by,omitempty"`
 	// rev is the entry's revision, 0 for one that is not stored. begun says that this delivery noted its start.

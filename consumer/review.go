@@ -33,7 +33,9 @@ type review struct {
 	// Replace is the sequence of the settled outcome that the result replaces, else 0.
 	Replace uint64    `json:"replace,omitempty"`
 	State   run.State `json:"state"`
-	Body    []byte    `json:"body"`
+	// Attempts are those of State with their texts, where the entry has no room for them.
+	Attempts *schemas.Blob `json:"attempts,omitempty"`
+	Body     []byte        `json:"body"`
 	// Planned is what the result says of its plan, should the definitions be gone by then.
 	Planned planned `json:"planned"`
 	// seq is the entry's own sequence in the stream.
@@ -52,17 +54,18 @@ type planned struct {
 	Output       schemas.Output    `json:"output"`
 	Metadata     map[string]string `json:"metadata,omitempty"`
 	Warnings     []string          `json:"warnings,omitempty"`
+	Attempts     string            `json:"attempts,omitempty"`
 }
 
 func plannedOf(p *run.Plan) planned {
 	return planned{Prompt: p.Prompt, PromptSHA256: p.PromptSHA256, Catalog: p.Catalog, Profile: p.Profile, Model: p.Model, Output: p.Output,
-		Metadata: p.Metadata, Warnings: p.Warnings}
+		Metadata: p.Metadata, Warnings: p.Warnings, Attempts: p.Attempts}
 }
 
 func (r *review) plan(k Key) *run.Plan {
 	p := r.Planned
 	return &run.Plan{ID: k.ID, Queue: k.Queue, Prompt: p.Prompt, PromptSHA256: p.PromptSHA256, Catalog: p.Catalog, Profile: p.Profile, Backend: r.Backend,
-		Model: p.Model, Output: p.Output, Metadata: p.Metadata, Warnings: p.Warnings}
+		Model: p.Model, Output: p.Output, Metadata: p.Metadata, Warnings: p.Warnings, Attempts: p.Attempts}
 }
 
 // Review returns the entry of a run that waits for a person, read from the stream's leader; nil if there is none.
@@ -143,6 +146,9 @@ func (h *handler) escalate(work context.Context, s run.State, replace uint64) {
 			h.log().Info().Str("state", schemas.StateInReview).Int("calls", s.Counts.Calls).Msg("run waits for a person")
 			return
 		case errors.Is(err, nats.ErrMaxPayload):
+			if h.lighten(work, r) {
+				continue
+			}
 			h.unescalated(work, s, replace)
 			return
 		}
@@ -157,6 +163,15 @@ func (h *handler) escalate(work context.Context, s run.State, replace uint64) {
 		}
 		pause = min(2*pause, settleBackoffMax)
 	}
+}
+
+// lighten stores the texts of an entry's attempts apart, and reports whether there were any.
+func (h *handler) lighten(ctx context.Context, r *review) bool {
+	lean, blob, had := h.leaner(ctx, r.State.Attempts, blobTries)
+	if had {
+		r.State.Attempts, r.Attempts = lean, blob
+	}
+	return had
 }
 
 // unescalated settles a run whose review has no room in a message.

@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -42,31 +43,53 @@ func (h *handler) settle(work context.Context, r schemas.Result, replace uint64,
 	return h.store(work, r, body, replace, s)
 }
 
-// smaller stores a large output apart, in the queue's object bucket, trying until it is stored or the process must stop. What
-// is large all the same, or belongs to a queue without a bucket to be had, is a clear failure in place of a loop.
+// smaller makes a result fit into a message: it leaves out the next correction, which can be made again from the answer, then
+// stores the texts of attempts and then the output apart, in the queue's object bucket, trying until they are stored or the
+// process must stop. What is large all the same, or belongs to a queue without a bucket to be had, is a clear failure in place
+// of a loop.
 func (h *handler) smaller(work context.Context, r schemas.Result, size int) (schemas.Result, []byte, error) {
-	if v := r.Validation; v != nil && v.NextCorrection != "" {
-		shorter := *v
-		shorter.NextCorrection = "" // it can be made again from the answer
-		r.Validation = &shorter
-		if body, err := schemas.Marshal(r); err != nil || int64(len(body))+headerRoom <= h.w.nc.MaxPayload() {
-			return r, body, err
+	out := r
+	for _, less := range []func(context.Context, schemas.Result) schemas.Result{uncorrected, h.untold, h.unfilled} {
+		out = less(work, out)
+		if body, err := schemas.Marshal(out); err != nil || int64(len(body))+headerRoom <= h.w.nc.MaxPayload() {
+			return out, body, err
 		}
+	}
+	out = tooLarge(r, size, h.w.nc.MaxPayload())
+	body, err := schemas.Marshal(out)
+	return out, body, err
+}
+
+func uncorrected(_ context.Context, r schemas.Result) schemas.Result {
+	if r.Validation != nil {
+		shorter := *r.Validation
+		shorter.NextCorrection = ""
+		r.Validation = &shorter
+	}
+	return r
+}
+
+// untold is a result without the texts of its attempts.
+func (h *handler) untold(work context.Context, r schemas.Result) schemas.Result {
+	if lean, blob, had := h.leaner(work, r.Attempts, blobTries); had {
+		r.Attempts, r.AttemptsBlob = lean, blob
+	}
+	return r
+}
+
+// unfilled is a result without its output.
+func (h *handler) unfilled(work context.Context, r schemas.Result) schemas.Result {
+	if len(r.Output) == 0 && r.OutputText == nil {
+		return r
 	}
 	out, err := h.w.blobs.apart(work, r)
 	for tries := 1; err != nil && tries < blobTries && sleep(work, settleBackoffMax/4); tries++ {
 		out, err = h.w.blobs.apart(work, r)
 	}
-	if err == nil {
-		if body, err := schemas.Marshal(out); err != nil || int64(len(body))+headerRoom <= h.w.nc.MaxPayload() {
-			return out, body, err
-		}
-	} else {
+	if err != nil {
 		h.log().Warn().Err(err).Msg("the output of the run could not be stored apart")
 	}
-	out = tooLarge(r, size, h.w.nc.MaxPayload())
-	body, err := schemas.Marshal(out)
-	return out, body, err
+	return out
 }
 
 // blobTries bounds how often an output is tried to be stored apart.
@@ -271,6 +294,11 @@ func ofState(r schemas.Result, s *run.State) (schemas.Result, run.State) {
 		return r, run.State{}
 	}
 	r.Counts, r.Attempts = s.Counts, s.Attempts
+	if slices.ContainsFunc(s.Attempts, func(t schemas.Attempt) bool { return t.Content != nil }) {
+		ended := *s
+		ended.Status = r.Status
+		r.Stages = (&run.Plan{Attempts: schemas.AttemptsFull}).Stages(ended)
+	}
 	return r, *s
 }
 

@@ -194,6 +194,7 @@ func (a *app) printResult(r *schemas.Result) error {
 	for _, w := range r.Warnings {
 		fmt.Fprintln(a.out, a.colour(yellow, "warning: ")+w)
 	}
+	a.printAttempts(r)
 	return exitOf(r)
 }
 

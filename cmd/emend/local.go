@@ -47,22 +47,25 @@ func (l *local) check(req schemas.Request) error {
 
 // checkPipeline lists the faults of a request for a pipeline, where the folder has pipelines; the words of flags are known anywhere.
 func (l *local) checkPipeline(name string, req schemas.PipelineRequest) error {
-	for _, w := range []struct {
-		flag, word string
-		of         []string
-	}{
-		{"--reuse", req.Reuse, []string{schemas.ReuseAuto, schemas.ReuseRefresh, schemas.ReuseNone}},
-		{"--attempts", req.Attempts, []string{schemas.AttemptsSummary, schemas.AttemptsNone, schemas.AttemptsFull}},
-	} {
-		if w.word != "" && !slices.Contains(w.of, w.word) {
-			return fmt.Errorf("%s %q: write one of %s%s", w.flag, short(w.word), strings.Join(w.of, ", "), nearest(w.word, w.of))
-		}
+	if err := knownWord("--reuse", req.Reuse, []string{schemas.ReuseAuto, schemas.ReuseRefresh, schemas.ReuseNone}); err != nil {
+		return err
+	}
+	if err := knownWord("--attempts", req.Attempts, schemas.AttemptsWords); err != nil {
+		return err
 	}
 	if l.snap == nil || len(l.snap.PipelineNames()) == 0 || byReference(schemas.Request{Inputs: req.Inputs}) {
 		return nil
 	}
 	_, err := l.snap.PlanPipeline(name, req, prompts.Origin{Queue: l.queue, Library: true})
 	return err
+}
+
+// knownWord refuses a flag's word that is not one of its few; "" leaves the default.
+func knownWord(flag, word string, of []string) error {
+	if word == "" || slices.Contains(of, word) {
+		return nil
+	}
+	return fmt.Errorf("%s %q: write one of %s%s", flag, short(word), strings.Join(of, ", "), nearest(word, of))
 }
 
 // nearest proposes the word that was meant.

@@ -43,7 +43,7 @@ func (a *app) runCmd() *cobra.Command {
 	c.Flags().StringVar(&o.profile, "profile", "", "a profile in place of the prompt's")
 	c.Flags().StringVar(&o.pipeline, "pipeline", "", "run the pipeline `NAME` (or NAME@VERSION) in place of a prompt: all arguments are its inputs")
 	c.Flags().StringVar(&o.reuse, "reuse", "", "with --pipeline: auto, refresh or none (default: as the pipeline says)")
-	c.Flags().StringVar(&o.attempts, "attempts", "", "with --pipeline: what the result tells of its jobs, summary, none or full")
+	c.Flags().StringVar(&o.attempts, "attempts", "", "how much the result tells of what came before its output: summary (the default), none or full, with content")
 	c.Flags().DurationVar(&o.timeout, "timeout", 0, "give up waiting after this `TIME`; the run goes on")
 	return c
 }
@@ -59,7 +59,10 @@ func (a *app) publish(ctx context.Context, f natsFlags, o runOptions, args []str
 	if err != nil {
 		return err
 	}
-	req := schemas.Request{Prompt: args[0], Inputs: inputs, Profile: o.profile}
+	req := schemas.Request{Prompt: args[0], Inputs: inputs, Profile: o.profile, Attempts: o.attempts}
+	if err := knownWord("--attempts", o.attempts, schemas.AttemptsWords); err != nil {
+		return err
+	}
 	told := o.backend != ""
 	if !told {
 		if o.backend, err = backendOf(o.dir, req); err != nil {
