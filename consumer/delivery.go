@@ -291,7 +291,7 @@ func (h *handler) execute(work context.Context, s run.State, replace uint64) {
 	h.answersBefore = h.answers()
 	downs := s.PutDowns
 	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Patience: patience, Meter: h.w.meter.engines(), Propagate: h.events.trace.Propagator(),
-		Allow: func() error { return cmp.Or(h.allowed(), call()) }, Waits: func(backend string) bool { return h.waitsForJudge(backend, downs) }, Save: func(s run.State) error { return h.save(h.w.base, s) }})
+		Allow: func() error { return cmp.Or(h.allowed(), call()) }, Waits: func(backend string, f *run.Failure) bool { return h.waitsForJudge(backend, f, downs) }, Save: func(s run.State) error { return h.save(h.w.base, s) }})
 	trouble, judges := errors.AsType[*engine.JudgeTrouble](err)
 	switch {
 	case judges:
@@ -386,36 +386,6 @@ func (h *handler) lost(err error, s run.State) {
 func (h *handler) wasPutDown(ctx context.Context, res run.Result) bool {
 	return res.Status == schemas.StatusCancelled && errors.Is(context.Cause(ctx), errPutDown)
 }
-
-// waits reports whether the run is to be handed back: a full or closed gate, or its backend's trouble, unless the
-// backend says fail or the run keeps failing while others do not.
-func (h *handler) waits(res run.Result) bool {
-	return engine.IsClosed(res.Failure) || engine.IsTrouble(res.Failure) && h.waitsFor(h.backend, res.State.PutDowns)
-}
-
-// waitsFor reports whether a run that was put down so often is to wait for a backend in trouble, its own or a judge's.
-func (h *handler) waitsFor(backend string, downs int) bool {
-	return h.engine.Snapshot().OnTrouble(backend) != prompts.OnTroubleFail && downs < maxPutDowns
-}
-
-// maxPutDowns: the same run's fifth failure while others succeed is its own.
-const maxPutDowns = 4
-
-// wait hands back a run that met trouble of its backend, or of the judge's that back names, with its state.
-func (h *handler) wait(ctx context.Context, s run.State, f *run.Failure, back HandBack) {
-	backend := cmp.Or(back.Backend, h.backend)
-	if !engine.IsClosed(f) && h.answers().of(backend) > h.answersBefore.of(backend) {
-		s.PutDowns++
-	}
-	back.Delay, back.Cause = troubleDelay, engine.Cause(f)
-	if wait, cause := closedFor(h.gateStateOf(backend), time.Now()); wait > 0 {
-		back.Delay, back.Cause = wait, cause
-	}
-	h.sayTrouble(backend, back.Cause, f)
-	h.putDown(ctx, s, back)
-}
-
-const troubleDelay = 2 * time.Second
 
 // putDown saves what a run has and hands it back.
 func (h *handler) putDown(ctx context.Context, s run.State, back HandBack) {

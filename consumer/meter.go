@@ -103,21 +103,22 @@ func (m *meter) engines() engine.Meter {
 
 // Begin sets the most that a call can cost aside, of the budgets of its backend and its queue, and waits for its share of the rates.
 func (c *metered) Begin(ctx context.Context, call engine.Metered) (func(engine.Spent), error) {
-	var set []*budget
+	var set []func(int64)
 	giveBack := func(n schemas.USD) {
-		for _, b := range set {
-			b.Return(int64(n))
+		for _, give := range set {
+			give(int64(n))
 		}
 	}
 	for _, b := range []*budget{c.backends[call.Backend], c.queues[call.Queue]} {
 		if b == nil {
 			continue
 		}
-		if err := b.Take(ctx, int64(call.USD)); err != nil {
+		give, err := b.Take(ctx, int64(call.USD))
+		if err != nil {
 			giveBack(call.USD)
 			return nil, b.refusal(err, call.USD)
 		}
-		set = append(set, b)
+		set = append(set, give)
 	}
 	requests, tokens := c.requests[call.Backend], c.tokens[call.Backend]
 	if err := take(ctx, tokens, call.Tokens); err != nil {
@@ -158,10 +159,15 @@ func hold(d time.Duration, rates ...*quota.Rate) {
 }
 
 func (b *budget) refusal(err error, need schemas.USD) error {
-	if !errors.Is(err, quota.ErrSpent) {
+	switch {
+	case errors.Is(err, quota.ErrSpent):
+		err = engine.ErrBudget
+	case errors.Is(err, quota.ErrHeld):
+		err = engine.ErrBudgetHeld
+	default:
 		return err
 	}
-	return fmt.Errorf("%w: %s has $%s a day (UTC), and the next call could cost $%s", engine.ErrBudget, b.name, b.perDay, need)
+	return fmt.Errorf("%w: %s has $%s a day (UTC), and the next call could cost $%s", err, b.name, b.perDay, need)
 }
 
 // closeWithin bounds the giving back of what budgets have left.

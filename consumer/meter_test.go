@@ -117,13 +117,49 @@ func TestWorkersShareADailyBudget(t *testing.T) {
 					failed++
 				}
 			}
-			if calls := len(c.times("mock.invalid")); spent > 6*schemas.Dollar/10000 || calls+failed != runs || failed == 0 || calls < 40 {
+			if calls := len(c.times("mock.invalid")); spent > 6*schemas.Dollar/10000 || calls+failed != runs || failed == 0 || calls < 90 {
 				t.Errorf("%s: $%s spent, %d calls, %d failed", of, spent, calls, failed)
 			}
 			r.stop(first)
 			r.stop(second)
 		})
 	}
+}
+
+// What calls under way have set aside is not spent: runs wait for it, on this worker and on others, and none fails while what they do
+// cost leaves room. A judge's call waits in the same way, and its run keeps the answer.
+func TestRunsWaitForWhatOthersHaveSetAside(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const runs = 20
+		r, c := newCalled(t, func(r *http.Request, body string, _ int) (*http.Response, error) {
+			nap(r, 3*time.Second)
+			if strings.Contains(body, "JUDGE") {
+				return says(r, http.StatusOK, `{"choices": [{"message": {"content": "{\"decision\":\"approve\",\"reasons\":[]}"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}`, nil)
+			}
+			return good(r)
+		})
+		// A call costs $0.00000450; of what one sets aside, $0.00016 and $0.00032, there is room for two or three at a time, where eight may call.
+		limited(r, "prices: openai, daily_budget: 0.0006")
+		r.yaml = strings.ReplaceAll(r.yaml, "model: small}", "model: gpt-4o-mini, settings: {max_output_tokens: 10}}")
+		r.prompts = map[string]string{"j@1": "profile: fast\ninputs: {candidate: {}}\nmessages: [{user: 'JUDGE {{ .candidate }}'}]\n",
+			"judged@1": "profile: fast\nmessages: [{user: rate}]\noutput: {mode: json}\nchecks: [{judge: j@1}]\n"}
+		first, second, third := r.work(Options{}), r.work(Options{}), r.work(Options{})
+		for i := range runs {
+			r.ask(fmt.Sprint("r", i), `{"prompt": "judged"}`)
+		}
+		awaits(t, "all runs end", time.Second, time.Hour, func() bool { return r.kept(r.names.ResultsStream()) == runs })
+		for _, res := range r.results(runs) {
+			if res.Status != schemas.StatusSucceeded {
+				t.Errorf("%s: %s %+v", res.ID, res.Status, res.Error)
+			}
+		}
+		if n := len(c.times("mock.invalid")); n != 2*runs {
+			t.Errorf("%d calls for %d runs and their judges", n, runs)
+		}
+		for _, w := range []*working{first, second, third} {
+			r.stop(w)
+		}
+	})
 }
 
 // ask publishes a request.

@@ -1,10 +1,14 @@
 package consumer
 
 import (
+	"cmp"
+	"context"
 	"sync"
 	"time"
 
+	"emend/engine"
 	"emend/engine/run"
+	"emend/prompts"
 	"emend/schemas"
 )
 
@@ -46,13 +50,53 @@ func (t *troubleLog) ends(backend string) bool {
 	return was
 }
 
+// waits reports whether the run is to be handed back: a full or closed gate, or its backend's trouble, unless the
+// backend says fail or the run keeps failing while others do not.
+func (h *handler) waits(res run.Result) bool {
+	return h.waitsFor(h.backend, res.Failure, res.State.PutDowns)
+}
+
+// waitsFor reports whether a run that was put down so often is to wait after a failure at a backend, its own or a judge's.
+func (h *handler) waitsFor(backend string, f *run.Failure, downs int) bool {
+	if engine.IsClosed(f) {
+		return true
+	}
+	return engine.IsTrouble(f) && h.engine.Snapshot().OnTrouble(backend) != prompts.OnTroubleFail && downs < maxPutDowns
+}
+
+// maxPutDowns: the same run's fifth failure while others succeed is its own.
+const maxPutDowns = 4
+
+// wait hands back a run that met trouble of its backend, or of the judge's that back names, with its state.
+func (h *handler) wait(ctx context.Context, s run.State, f *run.Failure, back HandBack) {
+	backend := cmp.Or(back.Backend, h.backend)
+	if !engine.IsClosed(f) && h.answers().of(backend) > h.answersBefore.of(backend) {
+		s.PutDowns++
+	}
+	back.Delay, back.Cause = troubleDelay, engine.Cause(f)
+	if engine.IsHeld(f) {
+		back.Delay = heldDelay
+	}
+	if wait, cause := closedFor(h.gateStateOf(backend), time.Now()); wait > 0 {
+		back.Delay, back.Cause = wait, cause
+	}
+	h.sayTrouble(backend, back.Cause, f)
+	h.putDown(ctx, s, back)
+}
+
+const (
+	troubleDelay = 2 * time.Second
+	// heldDelay is how long a run waits for calls under way to tell what they cost.
+	heldDelay = 5 * time.Second
+)
+
 // waitsForJudge reports whether a run is to wait for the backend of a judge: not beyond its own end, for its answer would be lost
 // with it. The vote is then a failed one.
-func (h *handler) waitsForJudge(backend string, downs int) bool {
+func (h *handler) waitsForJudge(backend string, f *run.Failure, downs int) bool {
 	now := time.Now()
 	wait, _ := closedFor(h.gateStateOf(backend), now)
 	end := h.ends()
-	return h.waitsFor(backend, downs) && (end.IsZero() || now.Add(max(wait, troubleDelay)).Before(end))
+	return h.waitsFor(backend, f, downs) && (end.IsZero() || now.Add(max(wait, troubleDelay)).Before(end))
 }
 
 // ends is when the run expires, zero for never.
@@ -68,8 +112,12 @@ func (h *handler) ends() time.Time {
 
 // sayTrouble logs why runs wait for a backend, in the engine's own words.
 func (h *handler) sayTrouble(backend, cause string, f *run.Failure) {
-	if h.w.troubles.begins(backend, cause, time.Now()) {
-		h.log().Warn().Str("of", backend).Str("cause", cause).Str("detail", f.Message).Msg("the backend is in trouble; its runs wait")
+	what, says := backend, "the backend is in trouble; its runs wait"
+	if engine.IsHeld(f) {
+		what, says = "budget of "+backend, "the daily budget may not suffice for all calls under way; runs wait for what they cost"
+	}
+	if h.w.troubles.begins(what, cause, time.Now()) {
+		h.log().Warn().Str("of", backend).Str("cause", cause).Str("detail", f.Message).Msg(says)
 	}
 }
 

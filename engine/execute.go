@@ -32,7 +32,7 @@ type Execution struct {
 	Propagate func() string
 	// Waits tells whether the run is put down while a judge's backend is in trouble: Execute then returns a *JudgeTrouble. Nil is
 	// never: the judge's vote is a failed one.
-	Waits func(backend string) bool
+	Waits func(backend string, f *run.Failure) bool
 	// Prepared says that preparation was a step of its own, apart in time.
 	Prepared bool
 }
@@ -114,7 +114,7 @@ func reportJudge(slot *capacity.Slot, x Execution, res run.Result, t *JudgeTroub
 	}
 }
 
-func (e *Engine) judges(waits func(string) bool) judges {
+func (e *Engine) judges(waits func(string, *run.Failure) bool) judges {
 	closes := func(backend string) bool { return e.snapshot.OnTrouble(backend) == prompts.OnTroubleWait }
 	return judges{client: e.client, gate: e.Gate, functions: e.functions, closes: closes, waits: waits}
 }
@@ -182,8 +182,11 @@ func troubleKind(f *run.Failure) capacity.OutcomeKind {
 // CauseNoCredential is the Cause of a process that cannot read the credential: its own trouble, which others need not have.
 const CauseNoCredential = "no_credential"
 
+// CauseBudgetHeld is the Cause of a budget that is set aside for calls under way.
+const CauseBudgetHeld = "budget_held"
+
 // Cause is a failure in a few words without content: "429 rate_limit_exceeded", CauseNoCredential, "unreachable" (no
-// connection), or the category.
+// connection), CauseBudgetHeld, or the category.
 func Cause(f *run.Failure) string {
 	s := f.Category
 	switch {
@@ -193,6 +196,8 @@ func Cause(f *run.Failure) string {
 		s = CauseNoCredential
 	case f.NotSent:
 		s = "unreachable"
+	case IsHeld(f):
+		s = CauseBudgetHeld
 	}
 	if f.Code != "" {
 		s += " " + f.Code
@@ -216,7 +221,11 @@ func Totals(res run.Result) schemas.Totals {
 		TimingMS: schemas.Timing{Waiting: s.Waited.Milliseconds(), Model: s.Model.Milliseconds()}}
 }
 
-// IsClosed reports whether a failure came from a gate that is full or closed, so that nothing was called.
+// IsClosed reports whether a failure came from a gate that is full or closed, or from a budget that is set aside for calls under
+// way, so that nothing was called.
 func IsClosed(f *run.Failure) bool {
-	return f != nil && f.Category == schemas.CategoryCapacity && (errors.Is(f.Cause, capacity.ErrFull) || errors.Is(f.Cause, capacity.ErrClosed))
+	return f != nil && f.Category == schemas.CategoryCapacity && (errors.Is(f.Cause, capacity.ErrFull) || errors.Is(f.Cause, capacity.ErrClosed) || IsHeld(f))
 }
+
+// IsHeld reports whether a failure came from a budget that is set aside for calls under way.
+func IsHeld(f *run.Failure) bool { return f != nil && errors.Is(f.Cause, ErrBudgetHeld) }

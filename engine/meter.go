@@ -13,10 +13,15 @@ import (
 // ErrBudget matches the error of a Meter for a call that a shared budget has no room for.
 var ErrBudget = errors.New("the daily budget is used up")
 
+// ErrBudgetHeld matches the error of a Meter for a call that a shared budget has no room for now: it may have, when calls under way
+// have told what they cost.
+var ErrBudgetHeld = errors.New("what is left of the daily budget is set aside for calls under way")
+
 // Meter knows what calls may use together with those of others: rates and budgets. It is used concurrently.
 type Meter interface {
 	// Begin is called before every provider call, with its permit held. It waits until the call's share of the rate is there; an
-	// error that matches ErrBudget ends the run, one of the context stops it. End is called once, when the call has ended.
+	// error that matches ErrBudget ends the run, one that matches ErrBudgetHeld is a failure of category capacity, one of the context
+	// stops it. End is called once, when the call has ended.
 	Begin(context.Context, Metered) (end func(Spent), err error)
 }
 
@@ -108,6 +113,8 @@ func (x *effects) begin(ctx context.Context, m Metered, times run.CallTimes) (en
 		return nil, run.Failed{NotStarted: true, Call: times, Failure: run.Failure{Category: schemas.CategoryBudget, Permanent: true, Message: err.Error(), Cause: err}}
 	case ctx.Err() != nil:
 		return nil, stop(ctx, false, times)
+	case errors.Is(err, ErrBudgetHeld):
+		return nil, run.Failed{NotStarted: true, Call: times, Failure: run.Failure{Category: schemas.CategoryCapacity, Message: err.Error(), Cause: err}}
 	}
 	return nil, run.Failed{NotStarted: true, Call: times, Failure: run.Failure{Category: schemas.CategoryCapacity, Message: "the shared limits could not be asked: " + err.Error(), Cause: err}}
 }

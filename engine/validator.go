@@ -22,7 +22,8 @@ type judges struct {
 	functions map[string]Validator
 	// closes says of a backend that its trouble closes its gate, and waits that a run is put down until it is over; waits is nil
 	// where no run is.
-	closes, waits func(backend string) bool
+	closes func(backend string) bool
+	waits  func(backend string, f *run.Failure) bool
 }
 
 // Validate asks one validator until it comes to a decision or its tries are used up. One that comes to none is a vote,
@@ -82,7 +83,7 @@ func (x *effects) ask(ctx context.Context, stage int, p *run.Plan, out *run.Vali
 	out.Vote.Calls += res.State.Counts.Calls
 	out.Waited += res.State.Waited
 	x.denied = judge.denied
-	if f := res.Failure; x.denied == nil && (IsTrouble(f) || IsClosed(f)) && x.judges.waits != nil && x.judges.waits(p.Backend) {
+	if f := res.Failure; x.denied == nil && (IsTrouble(f) || IsClosed(f)) && x.judges.waits != nil && x.judges.waits(p.Backend, f) {
 		x.denied = &JudgeTrouble{Validator: p.Prompt, Backend: p.Backend, Failure: *f}
 	}
 	if err != nil || ctx.Err() != nil || x.denied != nil {

@@ -6,8 +6,9 @@
 // and so is the lease of a process that died. Any span of 60 seconds touches at most 61 slots; the parts of any 62 slots in a row
 // add up to the limit, so that calls which leave up to a second late, or clocks that differ by as much, do not break it.
 //
-// A budget is leased in slices of half a percent. A process that ends gives back what it did not spend; one that dies
-// takes a slice with it.
+// A budget is leased in slices of half a percent. What is set aside for a call and not spent comes back; a process without calls
+// keeps nothing. One that dies takes with it what its calls had set aside, and up to a slice. Whoever finds no room is told whether
+// it is spent or only set aside.
 package quota
 
 import (
