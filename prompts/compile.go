@@ -332,6 +332,8 @@ func (c *compiled) values(given map[string]json.RawMessage) (map[string]*value, 
 			faults = append(faults, inputFault{at, "is no valid JSON value"})
 		case ok && !utf8.Valid(raw):
 			faults = append(faults, inputFault{at, "is no valid UTF-8"})
+		case ok && schemas.CheckSurrogates(raw) != nil:
+			faults = append(faults, inputFault{at, "holds an escaped half of a surrogate pair, which no text can hold"})
 		case ok:
 			v := newValue(at, raw)
 			if v.bytes() > in.Max {

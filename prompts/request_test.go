@@ -422,6 +422,13 @@ func TestRefusedPrograms(t *testing.T) {
 		},
 		{
 			schemas.Request{
+				Prompt: "extract-invoice@1",
+				Inputs: map[string]json.RawMessage{"document": json.RawMessage(`"\ud800"`)},
+			},
+			"inputs.document: holds an escaped half of a surrogate pair",
+		},
+		{
+			schemas.Request{
 				Prompt:   "extract-invoice@1",
 				Inputs:   map[string]json.RawMessage{"document": json.RawMessage(`""`)},
 				TimeoutS: &inf,

@@ -78,7 +78,9 @@ func decode[T any](body []byte) (T, error) {
 	}
 	d := decoder{root: reflect.TypeFor[T]()}
 	raw := body[space(body, 0):]
-	d.value(raw[:end(raw, 0)], "", reflect.ValueOf(&v).Elem())
+	raw = raw[:end(raw, 0)]
+	d.value(raw, "", reflect.ValueOf(&v).Elem())
+	d.surrogates(raw, "")
 	if len(d.problems) == 0 {
 		return v, nil
 	}
