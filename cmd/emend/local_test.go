@@ -28,6 +28,8 @@ func TestFaultsThatAFolderTellsArePublishedNowhere(t *testing.T) {
 		"wrk kind=x":                      "has no prompt wrk",
 		"wrk kind=x --backend model":      "connect to NATS",
 		"work kind=x --backend elsewhere": "connect to NATS",
+		"work kind=x --attempts ful":      `--attempts "ful": write one of summary, none, full; did you mean full?`,
+		"work kind=x --attempts full":     "connect to NATS",
 		"work kind=x":                     "connect to NATS",
 	} {
 		code := exitUsage
