@@ -134,7 +134,7 @@ func (e *categorised) Unwrap() []error {
 // failure classifies the error of a client.
 func failure(backend string, injected bool, err error) run.Failure {
 	if pe, ok := provider.AsError(err); ok {
-		return run.Failure{Category: string(pe.Kind), Message: pe.Error(), Status: pe.Status, Code: pe.Code, RetryAfter: pe.RetryAfter,
+		return run.Failure{Category: string(pe.Kind), Message: pe.Message(), Status: pe.Status, Code: pe.Code, RetryAfter: pe.RetryAfter,
 			Permanent: pe.Permanent || injected, Account: pe.Account, NotSent: pe.NotSent, Fallback: pe.Fallback, Billed: pe.Billed(), Cause: err}
 	}
 	f := run.Failure{Category: schemas.CategoryTransport, Message: fmt.Sprintf("backend %q: the injected client failed", backend), Billed: true, Cause: err}

@@ -123,6 +123,9 @@ func checkURL(r *report, at, s string) {
 // checkConfig: what a profile names must exist.
 func checkConfig(r *report, _ string, v any) {
 	c := v.(Config)
+	if r.bad["backends"] {
+		return // what they are is not known
+	}
 	for name, p := range c.Profiles {
 		if _, ok := c.Backends[p.Backend]; !ok {
 			r.once("profiles."+name+".backend", "there is no backend %s%s", p.Backend, nearest(p.Backend, c.BackendNames()))

@@ -210,12 +210,12 @@ func TestConnectionFaults(t *testing.T) {
 	file := func(name string) Secret { return Secret{File: filepath.Join(dir, name)} }
 	t.Setenv("EMEND_TEST_PROXY", "gopher://s3cret")
 	for want, b := range map[string]Backend{
-		"tls.ca: credential: open":                           {TLS: TLS{CA: file("nothere")}},
-		"tls.ca: " + dir + "/text holds no certificate":      {TLS: TLS{CA: file("text")}},
-		"tls.cert: it and key are no certificate":            {TLS: TLS{Cert: file("text"), Key: file("key.pem")}},
-		"tls.key: credential: environment variable EMEND_NO": {TLS: TLS{Cert: file("cert.pem"), Key: Secret{Env: "EMEND_NO"}}},
-		"proxy: must be none, or a URL":                      {Proxy: Value{Secret: Secret{Env: "EMEND_TEST_PROXY"}}},
-		"proxy: credential: environment variable EMEND_NO":   {Proxy: Value{Secret: Secret{Env: "EMEND_NO"}}},
+		"tls.ca: open": {TLS: TLS{CA: file("nothere")}},
+		"tls.ca: " + dir + "/text holds no certificate": {TLS: TLS{CA: file("text")}},
+		"tls.cert: it and key are no certificate":       {TLS: TLS{Cert: file("text"), Key: file("key.pem")}},
+		"tls.key: environment variable EMEND_NO":        {TLS: TLS{Cert: file("cert.pem"), Key: Secret{Env: "EMEND_NO"}}},
+		"proxy: must be none, or a URL":                 {Proxy: Value{Secret: Secret{Env: "EMEND_TEST_PROXY"}}},
+		"proxy: environment variable EMEND_NO":          {Proxy: Value{Secret: Secret{Env: "EMEND_NO"}}},
 	} {
 		b.Dialect, b.URL = "openai", "https://h"
 		if _, err := b.Endpoint(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {

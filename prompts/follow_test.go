@@ -36,6 +36,12 @@ func TestFaultsThatFollowFromOthersAreNotTold(t *testing.T) {
 		"a script in place": {
 			folder{"emend.yaml": strings.Replace(offline, "scripted,", "scripted, options: {script: \"rules:\\n- {match: {contain: a},\\n   then: x, replys: 1}\"},", 1)},
 			[]string{"emend.yaml:2: backends.m.options.script: line 2: unknown field contain; did you mean contains?", "emend.yaml:2: backends.m.options.script: line 3: unknown field replys; did you mean replies?"}},
+		"a syntax error in emend.yaml": {
+			folder{"emend.yaml": offline + "queues: [\n", "prompts/a@1.yaml": hi, "prompts/b@1.yaml": hi + "output: {mode: jsn}\n"},
+			[]string{"emend.yaml:5: is no valid YAML", "prompts/b@1.yaml:3: output.mode: must be one of "}},
+		"backends that are no backends": {
+			folder{"emend.yaml": "backends: 3\nprofiles:\n  p: {backend: m, model: small}\n", "prompts/a@1.yaml": hi},
+			[]string{"emend.yaml:1: backends: must be a mapping, not a number"}},
 		"a word that is no word": {
 			folder{"emend.yaml": offline + "audit: everything\n"},
 			[]string{"emend.yaml:5: audit: must be one of "}},

@@ -46,26 +46,26 @@ func (s Secret) text() (string, error) {
 	}
 	v := os.Getenv(s.Env)
 	if v == "" {
-		return "", fmt.Errorf("credential: environment variable %s is empty or not set; set it where the worker runs", s.Env)
+		return "", fmt.Errorf("environment variable %s is empty or not set; set it where the worker runs", s.Env)
 	}
 	return v, nil
 }
 
 func readSecret(name string) (string, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return "", fmt.Errorf("credential: %s is no regular file", name)
+		return "", fmt.Errorf("%s is no regular file", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return "", fmt.Errorf("credential: %w", err)
+		return "", fmt.Errorf("%w", err)
 	}
 	defer func() { _ = f.Close() }()
 	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	if err != nil {
-		return "", fmt.Errorf("credential: %w", err)
+		return "", fmt.Errorf("%w", err)
 	}
 	if len(b) > maxSecret {
-		return "", fmt.Errorf("credential: file %s has more than %d bytes; it should hold the credential alone", name, maxSecret)
+		return "", fmt.Errorf("file %s has more than %d bytes; it should hold the credential alone", name, maxSecret)
 	}
 	return string(b), nil
 }
@@ -73,10 +73,10 @@ func readSecret(name string) (string, error) {
 // oneLine refuses a value that no header can carry.
 func oneLine(v, where, hint string) (string, error) {
 	if v == "" {
-		return "", fmt.Errorf("credential: %s is empty or not set; %s", where, hint)
+		return "", fmt.Errorf("%s is empty or not set; %s", where, hint)
 	}
 	if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", fmt.Errorf("credential: %s holds control characters or several lines; it must be one line", where)
+		return "", fmt.Errorf("%s holds control characters or several lines; it must be one line", where)
 	}
 	return v, nil
 }

@@ -62,7 +62,7 @@ func TestEndpoint(t *testing.T) {
 		t.Errorf("the key is read at execution: %v", err)
 	}
 	t.Setenv("TENANT", "")
-	if _, err := b.Endpoint(); err == nil || !strings.Contains(err.Error(), "headers.X-Tenant: credential: environment variable TENANT") {
+	if _, err := b.Endpoint(); err == nil || !strings.Contains(err.Error(), "headers.X-Tenant: environment variable TENANT") {
 		t.Errorf("%v", err)
 	}
 	demo, _ := s.Backend("demo")

@@ -68,14 +68,11 @@ func (a *app) devPage(ctx context.Context, addr string, chosen bool) (net.Listen
 	if addr == "" {
 		return nil, nil
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	l, err := listen(ctx, "--http", addr)
 	if err != nil && !chosen {
-		l, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+		return listen(ctx, "--http", "127.0.0.1:0")
 	}
-	if err != nil {
-		return nil, failed(fmt.Errorf("--http: %w", err))
-	}
-	return l, nil
+	return l, err
 }
 
 // greet prints what can be typed in another shell.

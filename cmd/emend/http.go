@@ -43,8 +43,8 @@ func newWatcher(ctx context.Context, o serveOptions) (*watcher, error) {
 			return nil, nil
 		}
 		var err error
-		if l, err = new(net.ListenConfig).Listen(ctx, "tcp", o.http); err != nil {
-			return nil, failed(fmt.Errorf("--http: %w", err))
+		if l, err = listen(ctx, "--http", o.http); err != nil {
+			return nil, err
 		}
 	}
 	w := &watcher{listener: l, registry: prometheus.NewRegistry()}

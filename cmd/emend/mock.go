@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -41,9 +40,9 @@ func (a *app) runMock(ctx context.Context, script, addr string) error {
 	if err != nil {
 		return errors.New(script + ": " + strings.ReplaceAll(err.Error(), "\n", "\n"+script+": ")) // each fault has its line
 	}
-	l, err := net.Listen("tcp", addr)
+	l, err := listen(ctx, "--listen", addr)
 	if err != nil {
-		return failed(err)
+		return err
 	}
 	handler := s.Handler()
 	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -97,10 +96,10 @@ func (f *pageFlags) prepare(readOnly bool) error {
 	return f.load()
 }
 
-func (a *app) showPage(ctx context.Context, client *consumer.Client, f *pageFlags, listen string) error {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
+func (a *app) showPage(ctx context.Context, client *consumer.Client, f *pageFlags, addr string) error {
+	l, err := listen(ctx, "--listen", addr)
 	if err != nil {
-		return failed(fmt.Errorf("--listen: %w", err))
+		return err
 	}
 	page, end := f.page(client, client.Space())
 	defer end()

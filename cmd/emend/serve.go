@@ -275,7 +275,12 @@ func (a *app) logger(cfg prompts.Log, level string) (zerolog.Logger, error) {
 	if cfg.Format == "text" || (cfg.Format != "json" && a.tty) {
 		out = zerolog.ConsoleWriter{Out: a.err, NoColor: !a.tty, TimeFormat: "15:04:05.000"}
 	}
-	return zerolog.New(out).Level(l).With().Timestamp().Logger(), nil
+	return zerolog.New(out).Level(l).Hook(zerolog.HookFunc(stamped)), nil
+}
+
+// stamped gives a log line its time with milliseconds; zerolog's own has none unless all of the process has.
+func stamped(e *zerolog.Event, _ zerolog.Level, _ string) {
+	e.Str(zerolog.TimestampFieldName, time.Now().Format("2006-01-02T15:04:05.000Z07:00"))
 }
 
 var semantic = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)

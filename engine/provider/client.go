@@ -135,7 +135,7 @@ func (k *call) resolveKey() error {
 		if stop := k.interrupted(); stop != nil {
 			return stop
 		}
-		return k.unsent("the key could not be resolved: "+err.Error(), true)
+		return k.unsent("the key cannot be had: "+err.Error(), true)
 	}
 	// A space at an end is no part of a key; left in, it would make a key with a scheme of its own of it.
 	k.key = strings.Trim(key, " ")

@@ -61,6 +61,9 @@ func TestStatusErrorOfOtherWires(t *testing.T) {
 
 func TestErrorText(t *testing.T) {
 	e := &Error{Kind: KindStatus, Backend: "b", Status: 429, Code: "c", Reason: "r", Detail: "planted"}
+	if got := e.Message(); got != `backend "b": 429 c: r` {
+		t.Errorf("message %q", got)
+	}
 	if got := fmt.Sprint(e); got != `backend "b": provider_status 429 c: r` {
 		t.Error(got)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"emend/schemas"
@@ -172,14 +173,31 @@ type Error struct {
 	cause  error
 }
 
-// Error tells kind, backend, status, code and reason.
-func (e *Error) Error() string {
-	s := fmt.Sprintf("backend %q: %s", e.Backend, e.Kind)
+// Error tells backend, kind, status, code and reason.
+func (e *Error) Error() string { return e.words(string(e.Kind)) }
+
+// Message is Error for where the kind is told beside it: a kind is left out where something else says what happened.
+func (e *Error) Message() string {
+	if e.Status == 0 && e.Code == "" && e.Reason == "" {
+		return e.Error()
+	}
+	return e.words("")
+}
+
+func (e *Error) words(kind string) string {
+	var what []string
+	if kind != "" {
+		what = append(what, kind)
+	}
 	if e.Status != 0 {
-		s += fmt.Sprintf(" %d", e.Status)
+		what = append(what, fmt.Sprint(e.Status))
 	}
 	if e.Code != "" {
-		s += " " + e.Code
+		what = append(what, e.Code)
+	}
+	s := fmt.Sprintf("backend %q", e.Backend)
+	if len(what) > 0 {
+		s += ": " + strings.Join(what, " ")
 	}
 	if e.Reason != "" {
 		s += ": " + e.Reason
