@@ -82,7 +82,10 @@ func (c *coordination) begin(ch *child) error {
 		c.tasks.do(func(ctx context.Context) report { return c.prepare(ctx, ch) })
 		return nil
 	}
-	body, err := schemas.Marshal(ch.request)
+	buf := scratch.Get().(*[]byte)
+	defer putBack(buf)
+	body, err := ch.request.AppendJSON((*buf)[:0])
+	*buf = body
 	switch {
 	case err != nil:
 		return fmt.Errorf("the request of job %s: %w", ch.key.ID, err)

@@ -152,7 +152,7 @@ func (b *Blobs) Resolve(ctx context.Context, queue string, req *schemas.Request)
 // the body. A request that stays larger is an error.
 func (b *Blobs) Offload(ctx context.Context, queue string, req schemas.Request, limit int) ([]byte, error) {
 	req.Inputs = maps.Clone(req.Inputs)
-	return b.offloaded(ctx, queue, req.Inputs, limit, func() ([]byte, error) { return schemas.Marshal(req) })
+	return b.offloaded(ctx, queue, req.Inputs, limit, func() ([]byte, error) { return req.AppendJSON(nil) })
 }
 
 // OffloadPipeline does the same for a request for a pipeline run.

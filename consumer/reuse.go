@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -128,16 +129,16 @@ func (r *reuse) put(digest string, output json.RawMessage) error {
 	if !r.puts {
 		return nil
 	}
-	b, err := schemas.Marshal(keptOutput{keptVersion, output})
-	if err != nil || int64(len(b)) > r.nc.MaxPayload() {
-		return err
+	b := fmt.Appendf(nil, `{"v":%d,"output":%s}`, keptVersion, output)
+	if int64(len(b)) > r.nc.MaxPayload() {
+		return nil
 	}
-	if r.last != nil {
-		err = r.nc.PublishMsg(r.last)
+	last := r.last
+	r.last = &nats.Msg{Subject: r.names.ReuseStore(r.domain, r.names.ReuseKey(r.queue, digest)), Data: b}
+	if last == nil {
+		return nil
 	}
-	r.last = nats.NewMsg(r.names.ReuseStore(r.domain, r.names.ReuseKey(r.queue, digest)))
-	r.last.Data = b
-	return err
+	return r.nc.PublishMsg(last)
 }
 
 // flush returns when all that was put is kept.

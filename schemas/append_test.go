@@ -15,7 +15,7 @@ import (
 // What is appended is what Marshal writes: every field alone, and any of them together. A field that AppendJSON leaves out
 // fails here.
 func TestAppendedIsMarshalled(t *testing.T) {
-	for _, typ := range []reflect.Type{reflect.TypeFor[Event](), reflect.TypeFor[Result](), reflect.TypeFor[Message]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[Event](), reflect.TypeFor[Result](), reflect.TypeFor[Message](), reflect.TypeFor[Request]()} {
 		t.Run(typ.Name(), func(t *testing.T) {
 			for i := range typ.NumField() {
 				rapid.Check(t, func(rt *rapid.T) {
@@ -51,7 +51,7 @@ func appended(rt *rapid.T, v reflect.Value) {
 
 var (
 	texts = rapid.OneOf(rapid.StringN(1, 12, -1), rapid.SampledFrom([]string{"a\nb\t\"c\"\\", "<&>\u2028\u2029", "\x00\x1f\x7f\b\f\r", "\xff\xc3(", "päck 🎁", "\ufffd"}))
-	raws  = rapid.SampledFrom([]string{`{"a": [1, 2.50, "x y"] }`, ` "t" `, `[]`, `null`, `1e-7`})
+	raws  = rapid.SampledFrom([]string{`{"a": [1, 2.50, "x y"] }`, ` "t" `, `"t\"\u2028\n<"`, `[]`, `null`, `1e-7`})
 )
 
 // filled fills a value; with some, about half of its fields stay empty.
@@ -146,4 +146,23 @@ func FuzzUnquote(f *testing.F) {
 			t.Errorf("%s: %q, want %q", b, got, want)
 		}
 	})
+}
+
+// A value is copied as it is only if it is one whole string; what is no JSON is an error, as Marshal's.
+func TestStringsAreCopied(t *testing.T) {
+	for text, want := range map[string]bool{`""`: true, `"a b"`: true, `"a\"b\\"`: true, `"\u00e9\n"`: true, `"ü"`: true, "\"\u2028\"": true,
+		``: false, `"`: false, `"a" `: false, ` "a"`: false, `"a"b"`: false, `"a\"`: false, `"\x"`: false, `"\u00g0"`: false, `"\u00e"`: false, "\"a\nb\"": false, `1`: false, `"a","b"`: false} {
+		if isString([]byte(text)) != want || want && !json.Valid([]byte(text)) {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.StringOf(rapid.SampledFrom([]rune{'"', '\\', 'u', '0', 'n', 'x', ' ', '\n', 'é'})).Draw(rt, "text")
+		if isString([]byte(text)) != (json.Valid([]byte(text)) && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`)) {
+			rt.Errorf("%q", text)
+		}
+	})
+	if _, err := (&Request{Inputs: map[string]json.RawMessage{"a": json.RawMessage(`"\x"`)}}).AppendJSON(nil); err == nil {
+		t.Error("an input that is no JSON is written")
+	}
 }

@@ -75,7 +75,7 @@ func (d Document) size() int {
 func (d Document) value(s Span) (json.RawMessage, error) {
 	switch {
 	case !d.list:
-		return schemas.Marshal(d.Text[s.Start:s.End])
+		return schemas.AppendString(nil, d.Text[s.Start:s.End]), nil
 	case s.End-s.Start == 1:
 		return d.Records[s.Start], nil
 	}

@@ -52,6 +52,9 @@ func (c Combine) Merge(outputs []json.RawMessage) (json.RawMessage, error) {
 	if texts, ok := allTexts(outputs); ok && len(c.At) == 0 && c.By == ByConcatenate {
 		return schemas.Marshal(strings.Join(texts, c.Separator))
 	}
+	if len(c.At) == 0 && c.By == ByConcatenate {
+		return concatenated(outputs)
+	}
 	var all []json.RawMessage
 	for i, out := range outputs {
 		entries, err := c.entries(out)
@@ -61,6 +64,30 @@ func (c Combine) Merge(outputs []json.RawMessage) (json.RawMessage, error) {
 		all = append(all, entries...)
 	}
 	return c.arrange(all)
+}
+
+// concatenated is a list of the entries of all outputs; one that is no list is an entry. Of thousands of outputs none is decoded.
+func concatenated(outputs []json.RawMessage) (json.RawMessage, error) {
+	b := bytes.NewBufferString("[")
+	for i, out := range outputs {
+		before := b.Len()
+		if before > 1 {
+			b.WriteByte(',')
+		}
+		at := b.Len()
+		if err := json.Compact(b, out); err != nil {
+			return nil, fmt.Errorf("output %d: %w", i+1, err)
+		}
+		switch value := b.Bytes()[at:]; {
+		case string(value) == "[]":
+			b.Truncate(before)
+		case value[0] == '[':
+			copy(value, value[1:len(value)-1])
+			b.Truncate(b.Len() - 2)
+		}
+	}
+	b.WriteByte(']')
+	return b.Bytes(), nil
 }
 
 // Apply makes another value of a merged one.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func raws(values ...string) (out []json.RawMessage) {
@@ -102,5 +104,31 @@ func TestExpressionsThatAreRefused(t *testing.T) {
 	}
 	if e.String() != "items" {
 		t.Error(e)
+	}
+}
+
+// Outputs are concatenated as if each were decoded.
+func TestConcatenatedIsMerged(t *testing.T) {
+	value := rapid.SampledFrom([]string{`[]`, ` [ ] `, `[1, "a b"]`, `[[], [2]]`, `{"a": [ ]}`, `"t"`, `null`, `[null]`, "[\n{\"b\": 1.50}\n]"})
+	rapid.Check(t, func(rt *rapid.T) {
+		var outputs, entries []json.RawMessage
+		for _, text := range rapid.SliceOfN(value, 1, 6).Draw(rt, "outputs") {
+			outputs = append(outputs, json.RawMessage(text))
+			of, err := (Combine{}).entries(json.RawMessage(text))
+			if err != nil {
+				rt.Fatal(err)
+			}
+			entries = append(entries, of...)
+		}
+		want, err := (Combine{}).arrange(entries)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if got, err := concatenated(outputs); err != nil || string(got) != string(want) {
+			rt.Errorf("%s, %v; want %s", got, err, want)
+		}
+	})
+	if _, err := concatenated([]json.RawMessage{json.RawMessage(`[1]`), json.RawMessage(`[`)}); err == nil || !strings.Contains(err.Error(), "output 2") {
+		t.Errorf("%v", err)
 	}
 }

@@ -68,7 +68,7 @@ func (r *Run) input(j Job, name string) (raw json.RawMessage, ok bool, err error
 	}
 	switch {
 	case name == InputLane && j.Lane >= 0:
-		raw, err = schemas.Marshal(r.name(j))
+		raw = schemas.AppendString(nil, r.name(j))
 	case name == InputDocument && j.Stage == schemas.StageChunk:
 		raw = r.req.Document
 	case name == InputNumbered && j.Stage == schemas.StageChunk:
