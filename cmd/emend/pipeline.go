@@ -64,7 +64,7 @@ func (a *app) tryPipeline(ctx context.Context, o tryOptions, args []string) erro
 		return err
 	}
 	defer eng.Close()
-	req := engine.PipelineRequest{ID: "try", Pipeline: o.pipeline, Inputs: map[string]any{}, Attempts: schemas.AttemptsSummary}
+	req := engine.PipelineRequest{ID: "try", Pipeline: o.pipeline, Inputs: map[string]any{}, Attempts: o.attempts}
 	for name, raw := range inputs {
 		req.Inputs[name] = raw
 	}

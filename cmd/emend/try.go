@@ -21,7 +21,7 @@ import (
 
 type tryOptions struct {
 	dir, model, profile, mode, schema, url, keyEnv string
-	pipeline                                       string
+	pipeline, attempts                             string
 	repairs                                        int
 	// keyGiven says that keyEnv was given, perhaps empty.
 	keyGiven bool
@@ -41,6 +41,9 @@ func (a *app) try() *cobra.Command {
 					return fmt.Errorf("--%s goes with --model DIALECT/NAME; without it PROMPT is one of the folder, which says so itself", name)
 				}
 			}
+			if err := knownWord("--attempts", o.attempts, schemas.AttemptsWords); err != nil {
+				return err
+			}
 			if o.pipeline != "" {
 				return a.tryPipeline(c.Context(), o, args)
 			}
@@ -51,6 +54,7 @@ func (a *app) try() *cobra.Command {
 	c.Flags().StringVar(&o.model, "model", "", "`DIALECT/NAME`: run a message without definitions")
 	c.Flags().StringVar(&o.profile, "profile", "", "a profile in place of the prompt's")
 	c.Flags().StringVar(&o.pipeline, "pipeline", "", "run the pipeline `NAME` (or NAME@VERSION) of the folder: all arguments are its inputs")
+	c.Flags().StringVar(&o.attempts, "attempts", "", "how much the result tells of what came before its output: summary (the default), none or full, with content")
 	c.Flags().StringVar(&o.mode, "mode", "", "with --model: the output mode (default: json_schema with --schema, else none)")
 	c.Flags().StringVar(&o.schema, "schema", "", "with --model: a JSON Schema `FILE`")
 	c.Flags().IntVar(&o.repairs, "repairs", 1, "with --model and a checked mode: corrective calls, 0 to 3")
@@ -69,7 +73,7 @@ func (a *app) tryOut(ctx context.Context, o tryOptions, args []string) error {
 		return err
 	}
 	defer eng.Close()
-	req.ID = "try"
+	req.ID, req.Attempts = "try", o.attempts
 	p, err := eng.Prepare(ctx, req)
 	if err != nil {
 		return tryError(err)
@@ -95,6 +99,7 @@ func (a *app) printTry(r *schemas.Result) error {
 		return a.printResult(r)
 	}
 	a.printGoverned(r)
+	a.printAttempts(r)
 	code := exitFailed
 	if exit, ok := errors.AsType[*exitError](exitOf(r)); ok {
 		code = exit.code

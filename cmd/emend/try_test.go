@@ -53,3 +53,22 @@ func TestTryRefusesFlagsThatSayNothing(t *testing.T) {
 		}
 	}
 }
+
+// What was answered and sent is shown on demand, also where the run fails.
+func TestTryTellsAttempts(t *testing.T) {
+	for policy, want := range map[string]int{"validation_policy: {semantic_rejection: fail_run}\n": exitFailed, "validation_policy: {semantic_rejection: reject_output}\n": exitInvalid} {
+		dir := judgedDir(t, "retries: 1\n"+policy)
+		r := emend(t, "", "try", "--attempts", "full", "--dir", dir, "mood")
+		for _, text := range []string{"call 1: initial generation 1, completed (stop)", "call 2: stage attempt 2, initial generation 1", "sent as assistant\n    {\"mood\": \"glad\"}", "- too_kind: It was a complaint."} {
+			if r.code != want || !strings.Contains(r.out, text) {
+				t.Errorf("%s: lacks %q: %+v", policy, text, r)
+			}
+		}
+		if r := emend(t, "", "try", "--dir", dir, "mood"); r.code != want || strings.Contains(r.out, "sent as") {
+			t.Errorf("%s: unasked: %+v", policy, r)
+		}
+	}
+	if r := emend(t, "", "try", "--attempts", "ful", "--dir", judgedDir(t, ""), "mood"); r.code != exitUsage || !strings.Contains(r.err, `--attempts "ful": write one of summary, none, full`) {
+		t.Errorf("%+v", r)
+	}
+}
