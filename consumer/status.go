@@ -24,10 +24,12 @@ const askEndpoint = "ask"
 type workerStats struct {
 	Verdicts map[string]telemetry.PromptVerdicts `json:"verdicts"`
 	Gates    map[string]capacity.Stats           `json:"gates"`
+	// Definitions are nil in the answer of an older worker.
+	Definitions *Definitions `json:"definitions,omitempty"`
 }
 
 func (w *Worker) workerStats() workerStats {
-	out := workerStats{Verdicts: w.verdicts.Snapshot(), Gates: map[string]capacity.Stats{}}
+	out := workerStats{Verdicts: w.verdicts.Snapshot(), Gates: map[string]capacity.Stats{}, Definitions: new(w.Definitions())}
 	e := w.engine.Load()
 	for _, b := range e.Snapshot().Backends() {
 		if g := e.Gate(b.Name); g != nil {
@@ -59,6 +61,8 @@ type WorkerStatus struct {
 	Gates   map[string]capacity.Stats `json:"gates"`
 	// Verdicts are what the worker's runs were judged since it started, by prompt.
 	Verdicts map[string]telemetry.PromptVerdicts `json:"verdicts"`
+	// Definitions are those that the worker runs by; nil for a worker of an older version, which does not tell.
+	Definitions *Definitions `json:"definitions,omitempty"`
 }
 
 // QueueStatus is one queue of a backend, or of the pipelines, whose backend is "".
@@ -164,7 +168,7 @@ func workerOf(data []byte) (WorkerStatus, bool) {
 	for _, e := range s.Endpoints {
 		var told workerStats
 		if e.Name == askEndpoint && json.Unmarshal(e.Data, &told) == nil {
-			return WorkerStatus{ID: cmp.Or(s.Metadata["worker"], s.ID), Version: s.Version, Started: s.Started, Gates: told.Gates, Verdicts: told.Verdicts}, true
+			return WorkerStatus{ID: cmp.Or(s.Metadata["worker"], s.ID), Version: s.Version, Started: s.Started, Gates: told.Gates, Verdicts: told.Verdicts, Definitions: told.Definitions}, true
 		}
 	}
 	return WorkerStatus{}, false

@@ -67,7 +67,9 @@ type Worker struct {
 	troubles  troubleLog
 	pools     *pools
 	verdicts  telemetry.Verdicts
-	topology  atomic.Pointer[Topology]
+	// definitions tells of the engine's.
+	definitions definitions
+	topology    atomic.Pointer[Topology]
 	// reshaping holds word of a reload, for the goroutine of Run.
 	reshaping chan struct{}
 	draining  atomic.Bool
@@ -100,6 +102,7 @@ func NewWorker(nc *nats.Conn, e *engine.Engine, o Options) (*Worker, error) {
 	}
 	w.log = o.Log.With().Str("worker", w.id).Logger()
 	w.engine.Store(e)
+	w.definitions.taken(time.Now().UTC())
 	w.leases = newLeases(nc, nc.NewInbox(), topology.ack)
 	return w, nil
 }
@@ -126,6 +129,7 @@ func (w *Worker) Reload(e *engine.Engine) {
 		w.meter.configure(e.Snapshot())
 	}
 	w.engine.Store(e)
+	w.definitions.taken(time.Now().UTC())
 	select {
 	case w.reshaping <- struct{}{}:
 	default: // it will find these definitions

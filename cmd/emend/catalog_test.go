@@ -104,6 +104,9 @@ func badCatalogs(t *testing.T, srv *devnats.Server, dir string, one func(string)
 	if r := emend(t, "", "run", "--json", "--nats", srv.URL(), "--backend", "rehearsal", "extract-invoice@2", "document=x"); r.code != exitOK || !strings.Contains(r.out, `"catalog":3`) {
 		t.Errorf("after a bad archive: %+v", r)
 	}
+	if r := emend(t, "", "status", "--nats", srv.URL()); r.code != exitOK || !strings.Contains(r.out, "one runs by catalog 3, 3 prompts, for ") || !strings.Contains(r.out, "  refused catalog 4 ") {
+		t.Errorf("status: %+v", r)
+	}
 }
 
 func catalogsBack(t *testing.T, at func(...string) ran) {

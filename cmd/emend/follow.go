@@ -60,7 +60,7 @@ func (a *app) workOnCatalogs(ctx context.Context, f natsFlags, o serveOptions, r
 		go func() {
 			defer close(done)
 			follow(following, catalogs, first.Number, log, func(c consumer.Catalog) {
-				_ = reload(w, log, func() (*prompts.Snapshot, error) { return f.load(c) })
+				_ = reload(w, log, c.Number, func() (*prompts.Snapshot, error) { return f.load(c) })
 			})
 		}()
 		return func() { enough(); <-done }

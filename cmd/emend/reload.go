@@ -64,8 +64,8 @@ func (a *app) printReloaded(told []consumer.Reloaded, err error) error {
 // reloading serialises reloads of one worker, from a signal and from NATS.
 var reloading sync.Mutex
 
-// reload swaps the definitions; a bad set is refused and the old stays.
-func reload(w *consumer.Worker, log zerolog.Logger, load func() (*prompts.Snapshot, error)) error {
+// reload swaps the definitions, those of a catalog or, for 0, of a folder; a bad set is refused and the old stays.
+func reload(w *consumer.Worker, log zerolog.Logger, catalog int, load func() (*prompts.Snapshot, error)) error {
 	reloading.Lock()
 	defer reloading.Unlock()
 	snap, err := load()
@@ -73,6 +73,7 @@ func reload(w *consumer.Worker, log zerolog.Logger, load func() (*prompts.Snapsh
 		err = swap(w, snap)
 	}
 	if err != nil {
+		w.Refused(catalog, err)
 		log.Error().Err(err).Msg("the new definitions are refused; the old stay")
 		return err
 	}

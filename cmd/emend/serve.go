@@ -97,7 +97,7 @@ func (a *app) work(ctx context.Context, f natsFlags, o serveOptions, ready func(
 	}
 	defer stop()
 	o.again = func(w *consumer.Worker) error {
-		return reload(w, log, func() (*prompts.Snapshot, error) { return prompts.LoadDir(dir, f.option()) })
+		return reload(w, log, 0, func() (*prompts.Snapshot, error) { return prompts.LoadDir(dir, f.option()) })
 	}
 	return a.serveOn(ctx, o, snap, log, nc, func(w *consumer.Worker) (stop func()) {
 		return onHangup(func() { _ = o.again(w) })

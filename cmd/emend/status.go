@@ -77,11 +77,34 @@ func (a *app) printStatus(s *consumer.Status) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	a.printDefinitions(s)
 	if len(s.Workers) == 0 {
 		fmt.Fprintln(a.out, a.colour(yellow, "no worker answers: runs stay queued until one is there"))
 	}
 	fmt.Fprintf(a.out, "\n%s kept, %s, %s for a person\n", counted(int(s.Results), "result"), counted(int(s.Dead), "dead letter"), waiting(int(s.Reviews)))
 	return nil
+}
+
+// printDefinitions tells by which catalog each worker runs, and what one refused: it goes on with older definitions.
+func (a *app) printDefinitions(s *consumer.Status) {
+	for _, w := range s.Workers {
+		d := w.Definitions
+		if d == nil || (d.Catalog == 0 && d.Refused == nil) {
+			continue
+		}
+		fmt.Fprintf(a.out, "%s runs by %s, %s, for %s\n", w.ID, setText(d.Catalog), counted(d.Prompts, "prompt"), age(s.At.Sub(d.Since)))
+		if r := d.Refused; r != nil {
+			fmt.Fprintf(a.out, "  %s %s ago: %s\n", a.colour(red, "refused "+setText(r.Catalog)), age(s.At.Sub(r.At)), strings.ReplaceAll(r.Error, "\n", "\n  "))
+		}
+	}
+}
+
+// setText names a set of definitions.
+func setText(catalog int) string {
+	if catalog == 0 {
+		return "the definitions of its folder"
+	}
+	return fmt.Sprintf("catalog %d", catalog)
 }
 
 // gateText is a gate in a few words, with its cause and when it opens.
