@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,7 +10,7 @@ import (
 )
 
 // again is a command line for another command, to be pasted: with the flags of the running one that both have, so that it means
-// the same space, queue and runs. A URL loses its user and password.
+// the same space, queue and runs; args may give others. A URL loses its user and password.
 func (a *app) again(name string, args ...string) string {
 	words := append(strings.Fields("emend "+name), args...)
 	if a.cmd == nil {
@@ -20,7 +21,7 @@ func (a *app) again(name string, args ...string) string {
 		return strings.Join(words, " ")
 	}
 	a.cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Name == "json" || to.LocalNonPersistentFlags().Lookup(f.Name) == nil {
+		if f.Name == "json" || to.LocalNonPersistentFlags().Lookup(f.Name) == nil || slices.Contains(args, "--"+f.Name) {
 			return
 		}
 		value := f.Value.String()

@@ -47,7 +47,7 @@ func (a *app) applyDir(ctx context.Context, f natsFlags, dir string, skip bool) 
 		return err
 	}
 	if !skip {
-		if err := a.testsPass(ctx, snap); err != nil {
+		if err := a.testsPass(ctx, snap, dir); err != nil {
 			return err
 		}
 	}
@@ -67,7 +67,7 @@ func (a *app) applyDir(ctx context.Context, f natsFlags, dir string, skip bool) 
 }
 
 // testsPass shows the tests that fail, and is an error then; what passes is not worth a line.
-func (a *app) testsPass(ctx context.Context, snap *prompts.Snapshot) error {
+func (a *app) testsPass(ctx context.Context, snap *prompts.Snapshot, dir string) error {
 	played, err := rehearse.Tests(ctx, snap)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (a *app) testsPass(ctx context.Context, snap *prompts.Snapshot) error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("nothing is stored: %d of %d tests fail (emend prompts test shows them); --skip-tests stores it all the same", bad, len(played))
+		return fmt.Errorf("nothing is stored: %d of %d tests fail (%s shows them); --skip-tests stores it all the same", bad, len(played), a.again("prompts test", "--dir", dir))
 	}
 	return nil
 }

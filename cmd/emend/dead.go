@@ -111,7 +111,7 @@ func (a *app) printLetter(d *schemas.DeadDetail) error {
 	default:
 		fmt.Fprintf(a.out, "(the request has %d bytes, more than an answer carries; read message %d of the stream of dead letters)\n", d.Bytes, d.Seq)
 	}
-	fmt.Fprintf(a.out, "\nrun it again: emend dead replay %s --seq %d [--prompt ID@VERSION] [--profile NAME] [--backend NAME]\n", d.ID, d.Seq)
+	fmt.Fprintf(a.out, "\nrun it again: %s [--prompt ID@VERSION] [--profile NAME] [--backend NAME]\n", a.again("dead replay", d.ID, "--seq", fmt.Sprint(d.Seq)))
 	return nil
 }
 

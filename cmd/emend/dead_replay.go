@@ -56,7 +56,7 @@ func (a *app) replayOne(ctx context.Context, client *consumer.Client, queue stri
 	if out.Backend != "" {
 		at = "at backend " + out.Backend
 	}
-	fmt.Fprintf(a.out, "%s is queued again %s%s; follow it with emend watch %s\n", a.colour(bold, out.ID), at, changes(out.Changed), out.ID)
+	fmt.Fprintf(a.out, "%s is queued again %s%s; follow it with %s\n", a.colour(bold, out.ID), at, changes(out.Changed), a.again("watch", out.ID))
 	return nil
 }
 

@@ -42,13 +42,20 @@ func TestDeadLettersFromTheShell(t *testing.T) {
 	if r := at("dead", "ls", "--limit", "2", "--reason", "provider_status"); r.code != exitOK || !strings.Contains(r.out, "go on with --after 2") || strings.Contains(r.out, "three") {
 		t.Errorf("a page: %+v", r)
 	}
-	if r := at("dead", "show", "one"); r.code != exitOK || !strings.Contains(r.out, `"HARD one"`) || !strings.Contains(r.out, "result is now: failed") || !strings.Contains(r.out, "emend dead replay one --seq 1") {
+	if r := at("dead", "show", "one"); r.code != exitOK || !strings.Contains(r.out, `"HARD one"`) || !strings.Contains(r.out, "result is now: failed") || !strings.Contains(r.out, "run it again: emend dead replay one --seq 1 --dir "+dir+" --nats "+url+" [--prompt") {
 		t.Errorf("show: %+v", r)
 	}
-	if r := at("dead", "replay", "one", "--prompt", "say@2"); r.code != exitOK || !strings.Contains(r.out, "changed: prompt") {
+	if r := at("dead", "replay", "one", "--prompt", "say@2"); r.code != exitOK || !strings.Contains(r.out, "changed: prompt") || !strings.Contains(r.out, "emend watch one --dir "+dir+" --nats "+url) {
 		t.Errorf("replay: %+v", r)
 	}
 	replaced(t, at)
+	for _, c := range []struct{ args, says string }{
+		{"get nobody", "emend dead ls --dir "}, {"explain two", "emend dead show two --dir "},
+	} {
+		if r := at(strings.Fields(c.args)...); !strings.Contains(r.out+r.err, c.says+dir+" --nats "+url) {
+			t.Errorf("%s names a command that means another place: %+v", c.args, r)
+		}
+	}
 	if r := at("dead", "purge", "two"); r.code != exitOK || !strings.Contains(r.out, "1 dead letter of queue") {
 		t.Errorf("purge: %+v", r)
 	}

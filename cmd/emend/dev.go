@@ -89,7 +89,7 @@ func (a *app) greet(at, dir string, f natsFlags) {
 		}
 		ref := fmt.Sprintf("%s@%d", p.ID, p.Version)
 		names := slices.DeleteFunc(slices.Sorted(maps.Keys(p.Inputs)), func(n string) bool { return !p.Inputs[n].Needed() })
-		fmt.Fprintf(a.out, "  emend run --nats %s %s%s\n", at, ref, each(names, " %s=..."))
+		fmt.Fprintf(a.out, "  %s\n", a.again("run", append([]string{"--nats", at, ref}, strings.Fields(each(names, " %s=..."))...)...))
 		fmt.Fprintf(a.out, "  nats --server %s --timeout 2m req %s.ask.%s.%s '{\"prompt\": %q, \"inputs\": {%s}}'\n", at, snap.Config().NATS.Space,
 			profile.Backend, snap.Config().QueueNames()[0], ref, strings.TrimPrefix(each(names, ", %q: \"...\""), ", "))
 	}

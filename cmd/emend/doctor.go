@@ -161,7 +161,7 @@ func (d *examination) streams(ctx context.Context, nc *nats.Conn, cfg prompts.Co
 	defer cancel()
 	_, changes, err := plan(ctx, nc, cfg)
 	if err == nil && len(changes) > 0 {
-		err = fmt.Errorf("%d changes are needed: emend streams plan shows them, emend streams apply makes them", len(changes))
+		err = fmt.Errorf("%d changes are needed: %s shows them, %s makes them", len(changes), d.app.again("streams plan"), d.app.again("streams apply"))
 	}
 	d.note("streams", err, "streams, durables and buckets are as needed")
 }

@@ -63,7 +63,7 @@ func (a *app) explained(e *consumer.Explanation) {
 		a.at(e.Result.At, "acked: the request is gone from the queue")
 	}
 	a.jobs(e.Jobs)
-	if s := situation(e); s != "" {
+	if s := a.situation(e); s != "" {
 		fmt.Fprintln(a.out, a.colour(yellow, "now: ")+s)
 	}
 }
@@ -91,7 +91,7 @@ func (a *app) waited(e schemas.Event) string {
 // outcome is what is stored under the id.
 func (a *app) outcome(e *consumer.Explanation) {
 	if l := e.Letter; l != nil {
-		a.at(l.At, fmt.Sprintf("dead letter %d: %s: %s; emend dead show %s --queue %s", l.Seq, l.Reason, l.Error, e.ID, e.Queue))
+		a.at(l.At, fmt.Sprintf("dead letter %d: %s: %s; %s", l.Seq, l.Reason, l.Error, a.again("dead show", e.ID)))
 	}
 	r := e.Result
 	if r == nil {
@@ -122,10 +122,10 @@ func dash(s string) string {
 }
 
 // situation is why a run that has not ended has not.
-func situation(e *consumer.Explanation) string {
+func (a *app) situation(e *consumer.Explanation) string {
 	switch e.State {
 	case schemas.StateInReview:
-		return fmt.Sprintf("waits for a person since %s: %s, %s; emend review show %s --queue %s", clock(e.Review.Since), e.Review.Class, counted(e.Review.Findings, "finding"), e.ID, e.Queue)
+		return fmt.Sprintf("waits for a person since %s: %s, %s; %s", clock(e.Review.Since), e.Review.Class, counted(e.Review.Findings, "finding"), a.again("review show", e.ID))
 	case schemas.StateQueued:
 		return strings.Join(append(obstacles(e), thousands(e.Request.Ahead)+" ahead"), "; ")
 	case schemas.StateWaiting:

@@ -119,7 +119,7 @@ func (a *app) jobs(j *consumer.ExplainedJobs) {
 	if j == nil {
 		return
 	}
-	fmt.Fprintln(a.out, "jobs, each a run of its own: emend explain ID\n  "+strings.Join(j.IDs, "\n  "))
+	fmt.Fprintln(a.out, "jobs, each a run of its own: "+a.again("explain", "ID")+"\n  "+strings.Join(j.IDs, "\n  "))
 	if j.More > 0 {
 		fmt.Fprintf(a.out, "  and %d more\n", j.More)
 	}

@@ -33,14 +33,14 @@ func TestTheSituationOfARun(t *testing.T) {
 		"handed back: 503; delivered again in 3s": {State: schemas.StateWaiting, Request: &consumer.ExplainedRequest{Delivered: true}, Events: []schemas.Event{waiting}, Workers: 1, Gates: map[string]capacity.GateState{"w": {}}},
 		"handed back: 503 at backend other of judge j@1; delivered again in 3s": {State: schemas.StateWaiting, Request: &consumer.ExplainedRequest{Delivered: true}, Workers: 1, Gates: map[string]capacity.GateState{"w": {}},
 			Events: []schemas.Event{{Kind: schemas.EventWaiting, Cause: "503", At: explainAt.Add(-time.Second), WaitMS: new(int64(4000)), Validator: "j@1", Backend: "other"}}},
-		"handed back: draining; no worker answers":                                                     {State: schemas.StateWaiting, Request: &consumer.ExplainedRequest{Delivered: true}, Saved: &consumer.ExplainedState{Cause: "draining"}},
-		"with worker w-1 for 1s since its last event":                                                  {State: schemas.StateRunning, Request: &consumer.ExplainedRequest{Delivered: true}, Events: []schemas.Event{{Kind: schemas.EventAttemptStarted, Worker: "w-1", At: explainAt.Add(-time.Second)}}},
-		"with a worker, or about to be delivered again":                                                {State: schemas.StateRunning, Request: &consumer.ExplainedRequest{Delivered: true}},
-		"waits for a person since 10:03:00: schema_invalid, 2 findings; emend review show a --queue q": {State: schemas.StateInReview, Review: &schemas.ReviewEntry{Since: explainAt, Class: "schema_invalid", Findings: 2}},
+		"handed back: draining; no worker answers":                                           {State: schemas.StateWaiting, Request: &consumer.ExplainedRequest{Delivered: true}, Saved: &consumer.ExplainedState{Cause: "draining"}},
+		"with worker w-1 for 1s since its last event":                                        {State: schemas.StateRunning, Request: &consumer.ExplainedRequest{Delivered: true}, Events: []schemas.Event{{Kind: schemas.EventAttemptStarted, Worker: "w-1", At: explainAt.Add(-time.Second)}}},
+		"with a worker, or about to be delivered again":                                      {State: schemas.StateRunning, Request: &consumer.ExplainedRequest{Delivered: true}},
+		"waits for a person since 10:03:00: schema_invalid, 2 findings; emend review show a": {State: schemas.StateInReview, Review: &schemas.ReviewEntry{Since: explainAt, Class: "schema_invalid", Findings: 2}},
 		"": {State: schemas.StatusSucceeded},
 	} {
 		e.At, e.ID, e.Queue = explainAt, "a", "q"
-		if got := situation(&e); got != want {
+		if got := (&app{}).situation(&e); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}

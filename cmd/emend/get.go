@@ -49,7 +49,7 @@ func (a *app) printProgress(p *schemas.Progress) error {
 		return &exitError{code: exitPending}
 	}
 	if p.State == schemas.StateNotFound {
-		return failed(fmt.Errorf("no run %s in queue %s: neither a request nor a result is stored (a refused request is in the dead letters: emend dead ls --queue %s)", p.ID, p.Queue, p.Queue))
+		return failed(fmt.Errorf("no run %s in queue %s: neither a request nor a result is stored (a refused request is in the dead letters: %s)", p.ID, p.Queue, a.again("dead ls")))
 	}
 	fmt.Fprintf(a.out, "%s %s", a.colour(bold, p.ID), p.State)
 	if p.Cause != "" {

@@ -100,7 +100,7 @@ func (a *app) printReview(d *schemas.ReviewDetail) {
 			fmt.Fprintf(a.out, "\n  %s: %s", r.Code, r.Guidance)
 		}
 	}
-	fmt.Fprintf(a.out, "\n\ndecide with --seq %d: emend review approve | reject | edit %s\n", d.Seq, d.ID)
+	fmt.Fprintf(a.out, "\n\ndecide, or reject or edit in place of approve: %s\n", a.again("review approve", d.ID, "--seq", fmt.Sprint(d.Seq)))
 }
 
 // decideFlags are those of the three decisions.

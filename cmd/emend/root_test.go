@@ -23,6 +23,9 @@ func TestACommandToPaste(t *testing.T) {
 	if got := a.again("get", "x"); got != "emend get x --nats nats://h:1" {
 		t.Error(got)
 	}
+	if got := a.again("batch status", "x.jsonl", "--prompt", "other"); got != `emend batch status x.jsonl --prompt other --nats nats://h:1 -o out.jsonl --prefix 'it'\''s-'` {
+		t.Error(got)
+	}
 	if got := (&app{}).again("get", "x"); got != "emend get x" {
 		t.Error(got)
 	}
