@@ -20,6 +20,8 @@ type questions struct {
 	sub   *nats.Subscription
 	next  uint64
 	open  map[string]chan *nats.Msg
+	// timers are used again: a run waits for two answers.
+	timers sync.Pool
 }
 
 func newQuestions(nc *nats.Conn) *questions {
@@ -95,8 +97,8 @@ var errNoAnswer = errors.Join(errors.New("the server did not answer in time"), c
 
 // wait returns the answer. Without anybody who could give one the error is nats.ErrNoResponders.
 func (k *question) wait(ctx context.Context, within time.Duration) (*nats.Msg, error) {
-	timer := time.NewTimer(within)
-	defer timer.Stop()
+	timer := k.of.timer(within)
+	defer k.of.stopped(timer)
 	select {
 	case m := <-k.came:
 		return m, nobody(m)
@@ -115,4 +117,19 @@ func nobody(m *nats.Msg) error {
 		return nats.ErrNoResponders
 	}
 	return nil
+}
+
+// timer is one that fires after d; stopped takes it back.
+func (a *questions) timer(d time.Duration) *time.Timer {
+	if t, ok := a.timers.Get().(*time.Timer); ok {
+		t.Reset(d)
+		return t
+	}
+	return time.NewTimer(d)
+}
+
+// stopped takes a timer back. One that is stopped holds no old tick.
+func (a *questions) stopped(t *time.Timer) {
+	t.Stop()
+	a.timers.Put(t)
 }

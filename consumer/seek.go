@@ -106,12 +106,14 @@ func acked(m *nats.Msg, err error) (uint64, error) {
 	return a.Seq, nil
 }
 
-// plainAck reads the usual form of an answer, {"stream":"NAME", "seq":7}, without a decoder. Anything else is left to one.
+// plainAck reads the usual form of an answer, {"stream":"NAME","seq":7}, without a decoder; older servers write a space before
+// "seq". Anything else is left to one.
 func plainAck(b []byte) (uint64, bool) {
 	b, ok := bytes.CutPrefix(b, []byte(`{"stream":"`))
-	_, b, named := bytes.Cut(b, []byte(`", "seq":`))
+	_, b, named := bytes.Cut(b, []byte(`",`))
+	b, numbered := bytes.CutPrefix(bytes.TrimPrefix(b, []byte{' '}), []byte(`"seq":`))
 	digits, ends := bytes.CutSuffix(b, []byte{'}'})
-	if !ok || !named || !ends || len(digits) == 0 || len(digits) > 18 {
+	if !ok || !named || !numbered || !ends || len(digits) == 0 || len(digits) > 18 {
 		return 0, false
 	}
 	var seq uint64

@@ -87,6 +87,18 @@ func TestPlainAck(t *testing.T) {
 	}
 }
 
+// What the server of today answers to a publish is read without a decoder: it is read for every run.
+func TestTheServersAckIsPlain(t *testing.T) {
+	p, l := seeking(t)
+	asked, err := l.questions.send(&nats.Msg{Subject: l.names.Result(aKey.Queue, aKey.ID), Data: []byte("{}")})
+	p.must(err)
+	m, err := asked.wait(t.Context(), time.Minute)
+	p.must(err)
+	if seq, ok := plainAck(m.Data); !ok || seq != 1 {
+		t.Errorf("%s is read as %d, %t", m.Data, seq, ok)
+	}
+}
+
 // TestSeekIsNoAnswer: what is not the one answer is not certain, and then the API is asked.
 func TestSeekIsNoAnswer(t *testing.T) {
 	for what, answer := range map[string]string{

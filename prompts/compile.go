@@ -328,7 +328,7 @@ func (c *compiled) values(given map[string]json.RawMessage) (map[string]*value, 
 		in, at := c.def.Inputs[name], join("inputs", name)
 		raw, ok := given[name]
 		switch {
-		case ok && !json.Valid(raw):
+		case ok && !schemas.Valid(raw):
 			faults = append(faults, inputFault{at, "is no valid JSON value"})
 		case ok && !utf8.Valid(raw):
 			faults = append(faults, inputFault{at, "is no valid UTF-8"})

@@ -1,10 +1,8 @@
 package schemas
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -92,48 +90,12 @@ func (a *appender) value(v json.RawMessage) {
 		a.buf = append(a.buf, "null"...)
 		return
 	}
-	if isString(v) {
-		a.buf = append(a.buf, v...)
-		return
-	}
-	b := bytes.NewBuffer(a.buf)
-	if err := json.Compact(b, v); err != nil {
+	b, err := appendCompact(a.buf, v)
+	if err != nil {
 		a.err = err
 		return
 	}
-	a.buf = b.Bytes()
-}
-
-// isString reports whether v is one JSON string and nothing else: there is no space in it to be left out.
-func isString(v []byte) bool {
-	if len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
-		return false
-	}
-	for i := 1; i < len(v)-1; i++ {
-		switch c := v[i]; {
-		case c < ' ' || c == '"':
-			return false
-		case c == '\\':
-			if i++; i == len(v)-1 || !isEscape(v[i:len(v)-1]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// isEscape reports whether what follows a backslash makes an escape with it.
-func isEscape(v []byte) bool {
-	if v[0] != 'u' {
-		_, ok := unescaped[v[0]]
-		return ok
-	}
-	for i := 1; i < 5; i++ {
-		if i >= len(v) || !strings.ContainsRune("0123456789abcdefABCDEF", rune(v[i])) {
-			return false
-		}
-	}
-	return true
+	a.buf = b
 }
 
 // other writes what is rare.

@@ -101,7 +101,7 @@ func document(body []byte) error {
 		return errors.New("the message is no valid UTF-8")
 	case bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['}) > MaxDepth && depth(body) > MaxDepth:
 		return fmt.Errorf("the message is nested more than %d deep", MaxDepth)
-	case !json.Valid(body):
+	case !Valid(body):
 		return malformed(body)
 	case body[at] != '{':
 		return fmt.Errorf("the message is %s; a JSON object is expected", kindOf(body[at:]))
@@ -164,6 +164,8 @@ func (d *decoder) leaf(raw []byte, path string, v reflect.Value) {
 	want, jsonKind := expected(v.Type())
 	if got := kindOf(raw); got != jsonKind {
 		d.problem(path, "expected %s, got %s", want, got)
+	} else if v.Type() == stringType && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		v.SetString(string(raw[1 : len(raw)-1])) // the document is valid, and UTF-8
 	} else if json.Unmarshal(raw, v.Addr().Interface()) != nil {
 		d.problem(path, "expected %s", want)
 	}

@@ -15,6 +15,7 @@ var (
 	rawType     = reflect.TypeFor[json.RawMessage]()
 	messageType = reflect.TypeFor[Message]()
 	timeType    = reflect.TypeFor[time.Time]()
+	stringType  = reflect.TypeFor[string]()
 	dollarType  = reflect.TypeFor[USD]()
 )
 

@@ -169,9 +169,9 @@ func SumOf(u *Usage) UsageSum {
 		return UsageSum{}
 	}
 	out := UsageSum{Sum: u.Tokens, Calls: u.Calls, Without: u.CallsWithoutUsage, Reported: map[string]int{}}
-	for name, p := range u.named() {
+	for i, p := range u.fields() {
 		if *p != nil {
-			out.Reported[name] = u.Calls
+			out.Reported[tokenNames[i]] = u.Calls
 		}
 	}
 	for name := range u.Other {

@@ -23,11 +23,11 @@ func (t *Tokens) Empty() bool {
 	return t == nil || (t.Input == nil && t.Output == nil && t.Cached == nil && t.CacheWritten == nil && t.Reasoning == nil && len(t.Other) == 0)
 }
 
-func (t *Tokens) named() map[string]**int64 {
-	return map[string]**int64{
-		"input_tokens": &t.Input, "output_tokens": &t.Output, "cached_tokens": &t.Cached,
-		"cache_written_tokens": &t.CacheWritten, "reasoning_tokens": &t.Reasoning,
-	}
+// tokenNames are the names of fields, in their order.
+var tokenNames = [...]string{"input_tokens", "output_tokens", "cached_tokens", "cache_written_tokens", "reasoning_tokens"}
+
+func (t *Tokens) fields() [len(tokenNames)]**int64 {
+	return [...]**int64{&t.Input, &t.Output, &t.Cached, &t.CacheWritten, &t.Reasoning}
 }
 
 // Usage is the sum over the calls of a run. Complete says that every completed call reported both input and output
@@ -57,47 +57,53 @@ func (u *UsageSum) Add(t *Tokens) {
 		u.Without++
 		return
 	}
-	reported := map[string]int{}
-	for name, p := range t.named() {
+	reported := u.counts()
+	for i, p := range t.fields() {
 		if *p != nil {
-			reported[name] = 1
+			reported[tokenNames[i]]++
 		}
 	}
 	for name := range t.Other {
-		reported[name] = 1
+		reported[name]++
 	}
-	u.merge(*t, reported)
+	u.Reported = reported
+	u.merge(*t)
+}
+
+// counts is a copy of Reported to be written to.
+func (u *UsageSum) counts() map[string]int {
+	if u.Reported == nil {
+		return map[string]int{}
+	}
+	return maps.Clone(u.Reported)
 }
 
 // Join adds the calls of another sum.
 func (u *UsageSum) Join(o UsageSum) {
 	u.Calls += o.Calls
 	u.Without += o.Without
-	u.merge(o.Sum, o.Reported)
-}
-
-// merge adds sums, and how many calls reported each of their fields.
-func (u *UsageSum) merge(t Tokens, reported map[string]int) {
-	if len(reported) == 0 {
+	if len(o.Reported) == 0 {
 		return
 	}
-	u.Reported = maps.Clone(u.Reported)
-	if u.Reported == nil {
-		u.Reported = map[string]int{}
-	}
-	for name, n := range reported {
+	u.Reported = u.counts()
+	for name, n := range o.Reported {
 		u.Reported[name] += n
 	}
-	sums := u.Sum.named()
-	for name, p := range t.named() {
+	u.merge(o.Sum)
+}
+
+// merge adds sums.
+func (u *UsageSum) merge(t Tokens) {
+	sums := u.Sum.fields()
+	for i, p := range t.fields() {
 		if *p == nil {
 			continue
 		}
 		total := **p
-		if old := *sums[name]; old != nil {
+		if old := *sums[i]; old != nil {
 			total += *old
 		}
-		*sums[name] = &total
+		*sums[i] = &total
 	}
 	u.addOther(t.Other)
 }

@@ -53,7 +53,20 @@ const (
 	kindDecide  = "decide"
 )
 
-func (n Names) join(tokens ...string) string { return n.space + "." + strings.Join(tokens, ".") }
+func (n Names) join(tokens ...string) string {
+	size := len(n.space)
+	for _, t := range tokens {
+		size += 1 + len(t)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteString(n.space)
+	for _, t := range tokens {
+		b.WriteByte('.')
+		b.WriteString(t)
+	}
+	return b.String()
+}
 
 // Run is where a request is published: <space>.run.<backend>.<queue>.<id>.
 func (n Names) Run(backend, queue, id string) string { return n.join(kindRun, backend, queue, id) }
