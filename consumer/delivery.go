@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -85,7 +86,7 @@ func (h *handler) decide(ctx context.Context) {
 	if where.State != nil {
 		h.checkpoints, h.found = []run.State{*where.State}, 1
 	}
-	h.saved.By = fmt.Sprintf("%s/%d", h.w.id, h.d.count)
+	h.saved.By = h.w.id + "/" + strconv.FormatUint(h.d.count, 10)
 	facts := Delivery{Seq: h.d.seq, Fingerprint: h.fingerprint, Published: h.d.published, Starts: entry.Starts}
 	if !TooManyStarts(entry.Starts, h.w.limits()) {
 		facts.Plan, facts.Refusal = h.read(ctx)
@@ -290,7 +291,7 @@ func (h *handler) execute(work context.Context, s run.State, replace uint64) {
 	s.Counts.Executions++
 	h.answersBefore = h.answers()
 	downs := s.PutDowns
-	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Patience: patience, Meter: h.w.meter.engines(), Propagate: h.events.trace.Propagator(),
+	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Untold: true, Patience: patience, Meter: h.w.meter.engines(), Propagate: h.events.trace.Propagator(),
 		Allow: func() error { return cmp.Or(h.allowed(), call()) }, Waits: func(backend string, f *run.Failure) bool { return h.waitsForJudge(backend, f, downs) }, Save: func(s run.State) error { return h.save(h.w.base, s) }})
 	trouble, judges := errors.AsType[*engine.JudgeTrouble](err)
 	switch {
@@ -448,7 +449,9 @@ func (h *handler) ackNow() {
 	if err := h.d.ack(); err != nil {
 		h.log().Warn().Err(err).Msg("the ack did not leave; the redelivery will find the result")
 	}
-	h.w.ledger.erase(context.WithoutCancel(h.w.base), h.key, h.saved)
+	if h.saved != nil && h.saved.rev != 0 {
+		h.w.ledger.erase(context.WithoutCancel(h.w.base), h.key, h.saved)
+	}
 }
 
 func (h *handler) log() *zerolog.Logger {

@@ -247,17 +247,15 @@ func (h *handler) reply(r schemas.Result, body []byte) {
 }
 
 func (h *handler) resultMsg(r schemas.Result, body []byte) *nats.Msg {
-	m := &nats.Msg{Subject: h.w.names.Result(h.key.Queue, h.key.ID), Data: body, Header: nats.Header{}}
-	m.Header.Set(subjects.HeaderStatus, r.Status)
-	m.Header.Set(subjects.HeaderRun, h.key.ID)
-	if r.Source.Prompt != "" {
-		m.Header.Set(subjects.HeaderPrompt, r.Source.Prompt)
+	m := &nats.Msg{Subject: h.w.names.Result(h.key.Queue, h.key.ID), Data: body, Header: make(nats.Header, 6)}
+	values := &[5]string{r.Status, h.key.ID, r.Source.Prompt, r.Source.Backend, h.d.msg.Header.Get(subjects.HeaderTraceparent)}
+	if len(values[4]) > 128 {
+		values[4] = ""
 	}
-	if r.Source.Backend != "" {
-		m.Header.Set(subjects.HeaderBackend, r.Source.Backend)
-	}
-	if tp := h.d.msg.Header.Get(subjects.HeaderTraceparent); tp != "" && len(tp) <= 128 {
-		m.Header.Set(subjects.HeaderTraceparent, tp)
+	for i, name := range [...]string{subjects.HeaderStatus, subjects.HeaderRun, subjects.HeaderPrompt, subjects.HeaderBackend, subjects.HeaderTraceparent} {
+		if i < 2 || values[i] != "" {
+			m.Header[name] = values[i : i+1 : i+1]
+		}
 	}
 	return m
 }

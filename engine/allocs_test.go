@@ -25,9 +25,9 @@ func TestAllocationsOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for mode, pin := range map[string]allocs.Pin{
-		schemas.ModeNone:       {Plain: 73, Race: 73},
-		schemas.ModeJSON:       {Plain: 77, Race: 77},
-		schemas.ModeJSONSchema: {Plain: 88, Race: 88},
+		schemas.ModeNone:       {Plain: 65, Race: 65},
+		schemas.ModeJSON:       {Plain: 69, Race: 69},
+		schemas.ModeJSONSchema: {Plain: 80, Race: 81},
 	} {
 		allocs.Check(t, "a run in mode "+mode, pin, func() {
 			if r, err := e.Run(t.Context(), ask(mode)); err != nil || r.Status != schemas.StatusSucceeded {

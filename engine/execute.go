@@ -33,6 +33,8 @@ type Execution struct {
 	// Waits tells whether the run is put down while a judge's backend is in trouble: Execute then returns a *JudgeTrouble. Nil is
 	// never: the judge's vote is a failed one.
 	Waits func(backend string, f *run.Failure) bool
+	// Untold says that the caller tells the run's end itself: the Observer gets no Finished.
+	Untold bool
 	// Prepared says that preparation was a step of its own, apart in time.
 	Prepared bool
 }
@@ -51,7 +53,7 @@ func (e *Engine) Execute(ctx context.Context, x Execution) (run.Result, error) {
 	started.At = began
 	obs.send(ctx, started)
 	res, err := e.admitted(ctx, x, obs)
-	if err == nil {
+	if err == nil && !x.Untold {
 		obs.send(ctx, finished(obs, res, time.Since(began)))
 	}
 	return res, err

@@ -32,6 +32,9 @@ type compiled struct {
 	// checks is the checksum of rules, judges and policy.
 	checks string
 	report *report
+	// names are those of the inputs, once they are sorted.
+	names  []string
+	sorted sync.Once
 	// native has the *nativeForm of output by the name of the backend that it went to.
 	native sync.Map
 	// implied says that the escalation of the contract is the short form's, so that it may reach nobody.
@@ -324,7 +327,7 @@ func cacheWord(d Duration) string {
 func (c *compiled) values(given map[string]json.RawMessage) (map[string]*value, []inputFault) {
 	var faults []inputFault
 	values := map[string]*value{}
-	for _, name := range slices.Sorted(maps.Keys(c.def.Inputs)) {
+	for _, name := range c.inputs() {
 		in, at := c.def.Inputs[name], join("inputs", name)
 		raw, ok := given[name]
 		switch {
@@ -348,6 +351,9 @@ func (c *compiled) values(given map[string]json.RawMessage) (map[string]*value, 
 			values[name] = newValue(at, json.RawMessage(`""`))
 		}
 	}
+	if len(faults) == 0 && known(given, values) {
+		return values, nil
+	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if _, ok := c.def.Inputs[name]; !ok {
 			faults = append(faults, inputFault{join("inputs", bounded(name)),
@@ -355,6 +361,22 @@ func (c *compiled) values(given map[string]json.RawMessage) (map[string]*value, 
 		}
 	}
 	return values, faults
+}
+
+// inputs are the names of the prompt's inputs in order, sorted once.
+func (c *compiled) inputs() []string {
+	c.sorted.Do(func() { c.names = slices.Sorted(maps.Keys(c.def.Inputs)) })
+	return c.names
+}
+
+// known reports whether every given input has a value.
+func known(given map[string]json.RawMessage, values map[string]*value) bool {
+	for name := range given {
+		if values[name] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // bounded is a name from outside as part of a path: itself where it may be a name, else quoted and cut.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -230,13 +231,18 @@ func unquote(b []byte) string {
 	if slash < 0 {
 		return string(b)
 	}
-	out := make([]byte, 0, len(b))
+	var out strings.Builder
+	out.Grow(len(b))
+	var few [utf8.UTFMax]byte
 	for slash >= 0 {
-		out = append(out, b[:slash]...)
-		out, b = unescape(out, b[slash+1:])
+		out.Write(b[:slash])
+		one, rest := unescape(few[:0], b[slash+1:])
+		out.Write(one)
+		b = rest
 		slash = bytes.IndexByte(b, '\\')
 	}
-	return string(append(out, b...))
+	out.Write(b)
+	return out.String()
 }
 
 // unescape decodes one escape sequence whose backslash is gone.
