@@ -102,6 +102,7 @@ func TestARunWaitsForAJudgesBackend(t *testing.T) {
 				if n := b.kept(b.rig.names.ResultsStream()); n != 0 {
 					t.Errorf("%d runs ended in the trouble", n)
 				}
+				b.getTells("r0", c.cause+" at backend "+c.backend+" of judge "+e.Validator)
 				b.over()
 				awaits(t, "everything ends", time.Second, time.Hour, func() bool { return b.kept(b.rig.names.ResultsStream()) == runs })
 				for _, r := range b.results(runs) {
@@ -115,6 +116,18 @@ func TestARunWaitsForAJudgesBackend(t *testing.T) {
 			})
 		})
 	}
+}
+
+// getTells awaits that get says why a run waits: a look may fall into a redelivery.
+func (b *tribunal) getTells(id, cause string) {
+	b.Helper()
+	client, err := NewClient(b.nc, b.rig.names.Space(), "")
+	b.must(err)
+	awaits(b.T, "get tells the cause", 100*time.Millisecond, time.Hour, func() bool {
+		_, p, err := client.Get(b.Context(), Key{"default", id})
+		b.must(err)
+		return p != nil && p.State == schemas.StateWaiting && p.Cause == cause
+	})
 }
 
 // firstWait receives the first event that tells of a wait.

@@ -319,7 +319,7 @@ func (w *Worker) describe(ctx context.Context, p *schemas.Progress, k Key, backe
 	if e := w.lastEvent(ctx, k); e != nil && e.Kind != schemas.EventFinished && e.Kind != schemas.EventSuperseded {
 		p.State = schemas.StateRunning
 		if e.Kind == schemas.EventWaiting {
-			p.State, p.Cause = schemas.StateWaiting, e.Cause
+			p.State, p.Cause = schemas.StateWaiting, e.WaitCause()
 		}
 		return
 	}

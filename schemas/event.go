@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -97,4 +98,12 @@ type Totals struct {
 	// Cost is what all calls cost, those of validators too.
 	Cost     *Cost  `json:"cost,omitempty"`
 	TimingMS Timing `json:"timing_ms"`
+}
+
+// WaitCause is why a run was handed back, in an event of kind waiting: with whose backend it waits for, where that is a judge's.
+func (e Event) WaitCause() string {
+	if e.Validator == "" {
+		return e.Cause
+	}
+	return fmt.Sprintf("%s at backend %s of judge %s", e.Cause, e.Backend, e.Validator)
 }

@@ -10,14 +10,6 @@ import (
 )
 
 // printEvent shows one event as a line; --json shows it as it is.
-// waitCause is why a run was handed back, with whose backend it waits for if that is a judge's.
-func waitCause(e schemas.Event) string {
-	if e.Validator == "" {
-		return e.Cause
-	}
-	return fmt.Sprintf("%s at backend %s of judge %s", e.Cause, e.Backend, e.Validator)
-}
-
 func (a *app) printEvent(e schemas.Event) {
 	if a.json {
 		_ = a.printJSON(e)
@@ -55,7 +47,7 @@ func (a *app) eventText(e schemas.Event) string {
 		return a.colour(yellow, map[string]string{"none": "stayed invalid; nobody is set up to look at it", "judge": "stayed invalid: the judges are asked",
 			"review": "stayed invalid: waits for a person"}[e.Outcome])
 	case schemas.EventWaiting:
-		return a.colour(yellow, fmt.Sprintf("handed back for %s: %s", millis(e.WaitMS), waitCause(e)))
+		return a.colour(yellow, fmt.Sprintf("handed back for %s: %s", millis(e.WaitMS), e.WaitCause()))
 	case schemas.EventSuperseded:
 		return a.colour(yellow, "superseded: another result stands; these calls are on the bill")
 	case schemas.EventFinished:

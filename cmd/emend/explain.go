@@ -146,7 +146,7 @@ func handedBack(e *consumer.Explanation) string {
 		return "handed back: " + dash(e.Saved.Cause)
 	}
 	x := e.Events[n-1]
-	s := "handed back: " + waitCause(x) + unknownName(e.Request, x.Cause)
+	s := "handed back: " + x.WaitCause() + unknownName(e.Request, x.Cause)
 	if x.WaitMS != nil {
 		if left := x.At.Add(time.Duration(*x.WaitMS) * time.Millisecond).Sub(e.At); left > 0 {
 			s += "; delivered again in " + left.Round(time.Second).String()

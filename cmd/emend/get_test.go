@@ -56,7 +56,15 @@ func TestRunThatOutlastsItsTimeout(t *testing.T) {
 // Who looks for a run that was refused is told where it is.
 func TestGetOfNothingNamesTheDeadLetters(t *testing.T) {
 	a := &app{streams: streams{out: &bytes.Buffer{}}}
-	err := a.printProgress(&schemas.Progress{ID: "one", Queue: "q", State: schemas.StateNotFound})
+	c, _, err := newRoot(streams{}).Find([]string{"get"})
+	if err == nil {
+		err = c.ParseFlags([]string{"--queue", "q"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.cmd = c
+	err = a.printProgress(&schemas.Progress{ID: "one", Queue: "q", State: schemas.StateNotFound})
 	if err == nil || !strings.Contains(err.Error(), "emend dead ls --queue q") {
 		t.Errorf("%v", err)
 	}
