@@ -10,6 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"emend/engine/pipeline"
+	"emend/engine/run"
+	"emend/prompts"
 	"emend/schemas"
 )
 
@@ -181,5 +183,28 @@ func TestRepliesOfJobs(t *testing.T) {
 	}
 	if err := reply(ch.key.ID, "g", 9); !errors.Is(err, errConflict) {
 		t.Errorf("%v", err)
+	}
+}
+
+// When the time is over, what the jobs that are out have done is in the sums of the whole; they are not cancelled.
+func TestTimeUpWaitsForTheJobs(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	c := coordinated(p)
+	plan := &pipeline.Plan{Name: "p", Version: 1, Window: 2, Chunker: pipeline.Chunker{By: pipeline.ByJSONLines}, Lanes: []pipeline.Lane{{Name: "a",
+		Extract: pipeline.Step{Prompt: "x@1", Backend: "mock", Inputs: map[string]int{pipeline.InputChunk: 100}}}}}
+	r, err := pipeline.New(plan, pipeline.Request{Document: json.RawMessage(`"1\n2\n3\n"`)})
+	p.must(err)
+	c.run = &prompts.PipelineRun{Plan: plan, Run: r, Shell: &run.Plan{}}
+	c.h.events = &publisher{nc: p.nc, names: p.names, key: c.h.key}
+	p.must(c.perform(r.Step(pipeline.Begun{})))
+	for id, ch := range c.out {
+		body, err := schemas.Marshal(schemas.Result{ID: id, Status: schemas.StatusExpired, Counts: schemas.Counts{Calls: 2}, Request: schemas.RequestRef{SHA256: ch.fingerprint, Seq: 9}})
+		p.must(err)
+		c.signals.add(word{reply: &nats.Msg{Data: body}})
+	}
+	p.must(c.expire())
+	if c.end == nil || c.end.Status != schemas.StatusExpired || c.end.Counts.Calls != 4 || c.end.Report.Stages[1].Jobs != (schemas.JobCounts{Total: 3, Done: 2, Failed: 2}) {
+		t.Errorf("%+v", c.end)
 	}
 }

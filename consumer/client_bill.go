@@ -152,10 +152,10 @@ func tokens(n *int64) int64 {
 	return *n
 }
 
-// result takes a run that ended before events tell.
+// result takes a run that ended before events tell. A pipeline run has no backend, and made no call: its jobs have results of their own.
 func (b *Bill) result(m jetstream.Msg, at time.Time) {
 	var r schemas.Result
-	if !at.Before(b.Events) || json.Unmarshal(m.Data(), &r) != nil || r.Cost == nil {
+	if !at.Before(b.Events) || json.Unmarshal(m.Data(), &r) != nil || r.Cost == nil || r.Source.Backend == "" {
 		return
 	}
 	row := b.row(schemas.Event{Queue: r.Queue, Backend: r.Source.Backend, Prompt: r.Source.Prompt, Profile: r.Source.Profile, Model: r.Source.Model,

@@ -95,9 +95,9 @@ func (c *coordination) begun(work context.Context) bool {
 
 // drive runs the machine until it has finished, ctx is done, or something stands in the way.
 func (c *coordination) drive(ctx context.Context) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	c.tasks = newTasks(ctx)
+	tasks, stop := context.WithCancel(c.h.w.base)
+	defer stop()
+	c.tasks = newTasks(tasks)
 	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
 	err := c.perform(c.run.Run.Step(pipeline.Begun{}))
@@ -138,11 +138,38 @@ func (c *coordination) stopped(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, context.DeadlineExceeded):
-		return c.perform(c.run.Run.Step(pipeline.Stopped{Status: schemas.StatusExpired}))
+		return c.expire()
 	case errors.Is(cause, errCancelled):
 		return c.perform(c.run.Run.Step(pipeline.Stopped{Status: schemas.StatusCancelled}))
 	}
 	return errPutDown
+}
+
+// expiresWithin is how long jobs whose time is over may take to say so. They are not cancelled before: who is cancelled in a call
+// does not tell in his result that it was made.
+const expiresWithin = 500 * time.Millisecond
+
+// expire ends the run whose time is over, once its jobs have ended, whose time is over too, or do not say so. What goes wrong on the
+// way keeps nobody.
+func (c *coordination) expire() error {
+	patience := time.NewTimer(expiresWithin)
+	defer patience.Stop()
+	c.reuse.waiting = nil
+	acts := c.run.Run.Step(pipeline.TimeUp{})
+	for {
+		if err := c.perform(acts); err != nil || c.end != nil {
+			return err
+		}
+		acts = nil
+		select {
+		case <-c.signals.wake:
+			_ = c.heard()
+		case <-c.tasks.wake:
+			_ = c.reported()
+		case <-patience.C:
+			acts = c.run.Run.Step(pipeline.Stopped{Status: schemas.StatusExpired})
+		}
+	}
 }
 
 // perform does actions, and tells the machine what is known of jobs, until there is nothing more to do at once.

@@ -53,13 +53,11 @@ func (c *coordination) told(j pipeline.Job, o pipeline.Outcome) {
 }
 
 // heard takes in what came of jobs.
-func (c *coordination) heard() error {
+func (c *coordination) heard() (errs error) {
 	for _, w := range c.signals.take() {
-		if err := c.hearOf(w); err != nil {
-			return err
-		}
+		errs = errors.Join(errs, c.hearOf(w))
 	}
-	return nil
+	return errs
 }
 
 // hearOf takes in one word. What is told of a job that nobody waits for any more is passed over.
@@ -101,13 +99,11 @@ func (c *coordination) finished(ch *child) {
 }
 
 // reported takes in what came of tasks.
-func (c *coordination) reported() error {
+func (c *coordination) reported() (errs error) {
 	for _, r := range c.tasks.take() {
-		if err := r(); err != nil {
-			return err
-		}
+		errs = errors.Join(errs, r())
 	}
-	return nil
+	return errs
 }
 
 // lookAt has a job looked at, which may have ended by a result, or by a refusal, which leaves none. Its request must be stored.

@@ -80,7 +80,7 @@ func TestRunPipelineInThisProcess(t *testing.T) {
 	if normalize.Attempts["initial"] != 1 || normalize.Attempts["retry"] != 1 || normalize.Jobs.Done != 1 {
 		t.Errorf("the second normalize is asked from the same budget: %+v", normalize)
 	}
-	if len(r.Pipeline.Jobs) != 3 || r.Pipeline.Jobs[0].Chunk != 1 || string(r.Pipeline.Jobs[1].Output) != `["c"]` {
+	if len(r.Pipeline.Jobs) != 4 || r.Pipeline.Jobs[0].Chunk != 1 || string(r.Pipeline.Jobs[1].Output) != `["c"]` {
 		t.Errorf("%+v", r.Pipeline.Jobs)
 	}
 	if seen["event.Finished"] != 4 || len(told) == 0 || told[0] != " chunk advanced" {

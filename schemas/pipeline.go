@@ -99,7 +99,7 @@ type StageReport struct {
 	Decision string      `json:"decision"`
 	Policy   StagePolicy `json:"policy"`
 	Jobs     JobCounts   `json:"jobs"`
-	// Attempts counts stage attempts by why they began: initial, error, structural, correction, retry.
+	// Attempts counts stage attempts by why they began: initial, error, structural, correction, retry. A job that made no call has none.
 	Attempts map[string]int `json:"attempts,omitempty"`
 	// Corrected counts jobs that were accepted after a correction.
 	Corrected int `json:"corrected,omitempty"`
@@ -121,19 +121,27 @@ type StagePolicy struct {
 	ValidatorFailure          string `json:"validator_failure"`
 }
 
-// JobCounts count the jobs of a stage. Done are those that ended; Reused, Incomplete and Rejected are among them.
+// JobCounts count the jobs of a stage. Total are those that it has: Done have ended, and the others never began, or were ended with
+// the run. Of the Done, Incomplete, Rejected and Failed are three kinds that exclude each other; the others were accepted by every
+// validator, and Reused is how many of those came from an earlier run:
+//
+//	0 <= Reused + Incomplete + Rejected + Failed <= Done <= Total
+//
+// A job without a prompt counts as any. Where nothing is left to merge, the merge never began, and its stage failed.
 type JobCounts struct {
 	Total int `json:"total"`
 	Done  int `json:"done"`
 	// Reused outputs came from an earlier run. Incomplete ones went on though a validator came to no decision. Rejected ones
-	// did not go on.
+	// were left out.
 	Reused     int `json:"reused,omitempty"`
 	Incomplete int `json:"incomplete,omitempty"`
 	Rejected   int `json:"rejected,omitempty"`
-	Failed     int `json:"failed,omitempty"`
+	// Failed jobs have no output that goes on or is left out: they failed, were refused, cancelled or expired, or their policy fails
+	// the run for a rejected or invalid answer.
+	Failed int `json:"failed,omitempty"`
 }
 
-// Rejection is a job whose output did not go on.
+// Rejection is a job whose output was rejected, or stayed invalid: it was left out, or the run failed by it.
 type Rejection struct {
 	Stage string `json:"stage"`
 	Lane  string `json:"lane,omitempty"`

@@ -9,9 +9,14 @@ import (
 	"emend/schemas"
 )
 
+// failed counts a job that ended without an output that goes on or is left out, and fails the run.
+func (r *Run) failed(j Job, t *tally, err schemas.Error) {
+	t.jobs.Failed++
+	r.fail(r.order(j), t, err)
+}
+
 // fail notes a failure; the first in order is the one that is told, whichever came first.
 func (r *Run) fail(order int, t *tally, err schemas.Error) {
-	t.jobs.Failed++
 	t.decision = schemas.StageFailed
 	if r.failure == nil || order < r.failure.order {
 		r.failure = &failure{order: order, stage: t, err: err}
@@ -65,6 +70,35 @@ func (r *Run) failing() (acts []Action) {
 		return acts
 	}
 	return append(acts, r.failure.stage.tell(schemas.StageFailed), r.finish())
+}
+
+// expire lets the jobs that are out end by themselves, as their time is over, too: what they have done counts. The last one ends the
+// run.
+func (r *Run) expire() []Action {
+	r.expiring, r.held = true, nil
+	if len(r.out) > 0 {
+		return nil
+	}
+	return r.stop(schemas.StatusExpired)
+}
+
+// late counts a job of a run whose time is over.
+func (r *Run) late(j Job, o Outcome, t *tally) {
+	left, _ := t.leavesOut(o)
+	switch {
+	case o.accepted():
+		r.accept(j, o, t)
+		return
+	case o.rejected():
+		r.report.reject(r.name(j), j, o)
+	default:
+		r.report.failed(r.name(j), j, o)
+	}
+	if o.rejected() && left {
+		t.jobs.Rejected++
+	} else {
+		t.jobs.Failed++
+	}
 }
 
 // stop ends the run from outside.

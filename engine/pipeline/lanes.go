@@ -27,7 +27,7 @@ func (r *Run) made(j Job, value json.RawMessage, err error, then func(int, json.
 	t := r.tally(j.Stage, j.Lane)
 	t.jobs.Done++
 	if err != nil {
-		r.fail(r.order(j), t, schemas.Error{Category: schemas.CategoryOutputInvalid, Message: r.describe(j) + ": " + err.Error()})
+		r.failed(j, t, schemas.Error{Category: schemas.CategoryOutputInvalid, Message: r.describe(j) + ": " + err.Error()})
 		return nil
 	}
 	c := t.binding().Contract
@@ -48,7 +48,7 @@ func (r *Run) undecided(j Job, value json.RawMessage, then func(int, json.RawMes
 	t := r.tally(j.Stage, j.Lane)
 	count(&t.failed, rulesName)
 	if t.binding().Policy.ValidatorFailure == failRun {
-		r.fail(r.order(j), t, schemas.Error{Category: schemas.CategoryValidator, Message: r.describe(j) + ": its rules could not be evaluated"})
+		r.failed(j, t, schemas.Error{Category: schemas.CategoryValidator, Message: r.describe(j) + ": its rules could not be evaluated"})
 		return nil
 	}
 	t.jobs.Incomplete++
@@ -89,13 +89,16 @@ func (r *Run) normalizedTo(j Job, o Outcome, t *tally) []Action {
 	used := j.Attempt - 1 + spent(o)
 	switch {
 	case err != nil:
-		r.fail(r.order(j), t, schemas.Error{Category: schemas.CategoryOutputInvalid, Message: r.describe(j) + ": retry_when: " + err.Error()})
+		r.report.job(r.name(j), j, o)
+		r.failed(j, t, schemas.Error{Category: schemas.CategoryOutputInvalid, Message: r.describe(j) + ": retry_when: " + err.Error()})
 		return nil
 	case again && used <= step.Retries:
 		t.jobs.Done--
+		r.report.job(r.name(j), j, o)
 		return r.publish(Publish{Job: Job{Stage: j.Stage, Lane: j.Lane, Attempt: used + 1}})
 	case again && step.Again.Fallback == FallbackFail:
-		r.fail(r.order(j), t, schemas.Error{Category: schemas.CategoryOutputInvalid,
+		r.report.job(r.name(j), j, o)
+		r.failed(j, t, schemas.Error{Category: schemas.CategoryOutputInvalid,
 			Message: r.describe(j) + " is still to be asked for again after its last attempt"})
 		return nil
 	case again && step.Again.Fallback == FallbackMerged:

@@ -124,6 +124,15 @@ func (o Outcome) reusable() bool {
 	return o.Status == schemas.StatusSucceeded && !o.Reused && len(o.Output) > 0
 }
 
+// accepted and rejected tell what may become of the output; neither is true of a job that has none.
+func (o Outcome) accepted() bool {
+	return o.Status == schemas.StatusSucceeded || o.Status == schemas.StatusUnverified
+}
+
+func (o Outcome) rejected() bool {
+	return o.Status == schemas.StatusRejected || o.Status == schemas.StatusInvalid
+}
+
 // Request is what one run is given.
 type Request struct {
 	// Document is the JSON of the document: a string, or an array for records.
@@ -136,7 +145,7 @@ type Request struct {
 	Full, None bool
 }
 
-// Event is what happened: one of Begun, Ended, Stopped.
+// Event is what happened: one of Begun, Ended, TimeUp, Stopped.
 type Event interface{ event() }
 
 // Begun starts a run.
@@ -148,11 +157,16 @@ type Ended struct {
 	Outcome Outcome
 }
 
+// TimeUp says that the run's time is over, and that of its jobs with it: they are waited for, and what they have done counts. Stopped
+// ends the wait.
+type TimeUp struct{}
+
 // Stopped ends the run from outside: Status is cancelled or expired.
 type Stopped struct{ Status string }
 
 func (Begun) event()   {}
 func (Ended) event()   {}
+func (TimeUp) event()  {}
 func (Stopped) event() {}
 
 // Action is what to do: one of Publish, Abandon, Tell, Keep, Finish. The last action of a run is its Finish.

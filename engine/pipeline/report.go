@@ -87,7 +87,6 @@ func (t *tally) step() bool {
 func (t *tally) note(j Job, o Outcome) {
 	t.jobs.Done++
 	if o.Reused {
-		t.jobs.Reused++
 		return
 	}
 	for _, kind := range kinds(j, o) {
@@ -115,8 +114,11 @@ func (t *tally) note(j Job, o Outcome) {
 // KindRetry is why a stage attempt begins that a normalize step asked for.
 const KindRetry = "retry"
 
-// kinds are why the stage attempts of a job began.
+// kinds are why the stage attempts of a job began; none did of one that was refused, or ended before its turn.
 func kinds(j Job, o Outcome) []string {
+	if o.Counts.Calls == 0 && len(o.Stages) == 0 {
+		return nil
+	}
 	first := schemas.StageInitial
 	if j.Attempt > 1 {
 		first = KindRetry
@@ -130,6 +132,9 @@ func kinds(j Job, o Outcome) []string {
 
 // accept counts an output that goes on.
 func (t *tally) accept(o Outcome) {
+	if o.Reused {
+		t.jobs.Reused++
+	}
 	if o.Status == schemas.StatusUnverified {
 		t.jobs.Incomplete++
 	}
@@ -206,13 +211,29 @@ func (p *report) job(lane string, j Job, o Outcome) {
 	}
 }
 
+// failed is told of a job that failed. One that did so by its policy, for its output was rejected or stayed invalid, is a rejection.
+func (p *report) failed(lane string, j Job, o Outcome) {
+	switch {
+	case o.Error != nil && o.Error.Category == schemas.CategoryRejected:
+		p.rejection(lane, j, o, schemas.StatusRejected)
+	case o.Error != nil && o.Error.Category == schemas.CategoryOutputInvalid:
+		p.rejection(lane, j, o, schemas.StatusInvalid)
+	}
+	p.job(lane, j, o)
+}
+
 func (p *report) reject(lane string, j Job, o Outcome) {
 	p.job(lane, j, o)
+	p.rejection(lane, j, o, o.Status)
+}
+
+// rejection lists a rejected or invalid output, with the votes against it.
+func (p *report) rejection(lane string, j Job, o Outcome, status string) {
 	if len(p.rejections) == maxRejections {
 		p.omitted++
 		return
 	}
-	r := schemas.Rejection{Stage: j.Stage, Lane: lane, Chunk: j.Chunk, Run: o.Run, Status: o.Status}
+	r := schemas.Rejection{Stage: j.Stage, Lane: lane, Chunk: j.Chunk, Run: o.Run, Status: status}
 	for _, v := range o.Validators {
 		if v.Outcome != schemas.VoteRejected {
 			continue

@@ -26,9 +26,11 @@ type Run struct {
 	// failure is the first failed job in order so far.
 	failure *failure
 	done    bool
-	sums    sums
-	tallies []*tally
-	report  report
+	// expiring says that the time is over: jobs that are out only count when they end, and the last ends the run.
+	expiring bool
+	sums     sums
+	tallies  []*tally
+	report   report
 	// keeps are the outputs that a step accepted.
 	keeps []Action
 }
@@ -139,6 +141,8 @@ func (r *Run) Step(e Event) []Action {
 		r.keeps = nil
 		acts := r.ended(e.Job, e.Outcome)
 		return append(append(r.keeps, acts...), r.stuck()...)
+	case TimeUp:
+		return r.expire()
 	case Stopped:
 		return r.stop(e.Status)
 	}
@@ -184,15 +188,17 @@ func (r *Run) ended(j Job, o Outcome) (acts []Action) {
 	t := r.tally(j.Stage, j.Lane)
 	r.sums.add(o)
 	t.note(j, o)
-	switch o.Status {
-	case schemas.StatusExpired:
-		return r.stop(schemas.StatusExpired)
-	case schemas.StatusSucceeded, schemas.StatusUnverified:
+	switch {
+	case o.Status == schemas.StatusExpired || r.expiring:
+		r.late(j, o, t)
+		return r.expire()
+	case o.accepted():
 		acts = r.accepted(j, o, t)
-	case schemas.StatusRejected, schemas.StatusInvalid:
+	case o.rejected():
 		acts = r.rejected(j, o, t)
 	default:
-		r.fail(r.order(j), t, r.errorOf(j, o))
+		r.report.failed(r.name(j), j, o)
+		r.failed(j, t, r.errorOf(j, o))
 	}
 	if r.failure != nil {
 		return append(acts, r.failing()...)
@@ -245,10 +251,11 @@ func (r *Run) planned(j Job, o Outcome, t *tally) []Action {
 	}
 	switch {
 	case err != nil && o.Reused:
-		t.jobs.Done, t.jobs.Reused = 0, 0
+		t.jobs.Done--
 		return r.publish(Publish{Job: j, Fresh: true})
 	case err != nil:
-		r.fail(r.order(j), t, schemas.Error{Category: schemas.CategoryOutputInvalid, Message: "the chunk plan cannot be used: " + err.Error()})
+		r.report.job("", j, o)
+		r.failed(j, t, schemas.Error{Category: schemas.CategoryOutputInvalid, Message: "the chunk plan cannot be used: " + err.Error()})
 		return nil
 	}
 	r.accept(j, o, t)
@@ -260,13 +267,9 @@ func (r *Run) planned(j Job, o Outcome, t *tally) []Action {
 
 // rejected keeps an output from going on. Under fail_run its run has failed instead; one that says otherwise failed too.
 func (r *Run) rejected(j Job, o Outcome, t *tally) []Action {
-	policy, category := t.binding().Policy.SemanticRejection, schemas.CategoryRejected
-	if o.Status == schemas.StatusInvalid {
-		policy, category = t.binding().Policy.ProducerStructuralFailure, schemas.CategoryOutputInvalid
-	}
 	r.report.reject(r.name(j), j, o)
-	if policy != rejectOutput {
-		r.fail(r.order(j), t, schemas.Error{Category: category, Message: r.describe(j) + " ended as " + o.Status})
+	if left, category := t.leavesOut(o); !left {
+		r.failed(j, t, schemas.Error{Category: category, Message: r.describe(j) + " ended as " + o.Status})
 		return nil
 	}
 	t.jobs.Rejected++
@@ -282,6 +285,15 @@ func (r *Run) rejected(j Job, o Outcome, t *tally) []Action {
 	}
 	r.drop(j.Lane)
 	return []Action{t.tell(t.decision)}
+}
+
+// leavesOut says whether the stage's policy leaves out a rejected or invalid output, and what the run fails with otherwise.
+func (t *tally) leavesOut(o Outcome) (left bool, category string) {
+	policy, category := t.binding().Policy.SemanticRejection, schemas.CategoryRejected
+	if o.Status == schemas.StatusInvalid {
+		policy, category = t.binding().Policy.ProducerStructuralFailure, schemas.CategoryOutputInvalid
+	}
+	return policy == rejectOutput, category
 }
 
 const rejectOutput = "reject_output"
@@ -303,13 +315,15 @@ func (r *Run) extracted(i int) []Action {
 	}
 	t := r.tally(schemas.StageExtract, i)
 	t.decision = schemas.StageAdvanced
-	if len(accepted) == 0 {
-		t.decision = schemas.StageRejected
-		r.fail(r.order(Job{Stage: schemas.StageMerge, Lane: i}), t, schemas.Error{Category: schemas.CategoryRejected,
-			Message: fmt.Sprintf("lane %s: there is nothing to merge: all %d extractions were rejected", r.plan.Lanes[i].Name, len(l.outputs))})
-		return nil
+	if len(accepted) > 0 {
+		return append([]Action{t.tell(t.decision)}, r.merge(i, accepted)...)
 	}
-	return append([]Action{t.tell(t.decision)}, r.merge(i, accepted)...)
+	t.decision = schemas.StageRejected
+	merge := r.tally(schemas.StageMerge, i)
+	merge.jobs.Total = 1
+	r.fail(r.order(Job{Stage: schemas.StageMerge, Lane: i}), merge, schemas.Error{Category: schemas.CategoryRejected,
+		Message: fmt.Sprintf("lane %s: there is nothing to merge: all %d extractions were rejected", r.plan.Lanes[i].Name, len(l.outputs))})
+	return []Action{t.tell(t.decision)}
 }
 
 // finished ends the run when every lane has ended.

@@ -29,7 +29,7 @@ func TestStartsCheckNamesWhatIsTooLarge(t *testing.T) {
 		for _, f := range check([]byte(answer)) {
 			got = append(got, f.Message)
 		}
-		for _, part := range strings.Split(want, "; ") {
+		for part := range strings.SplitSeq(want, "; ") {
 			if !strings.Contains(strings.Join(got, "; "), part) || (want == "") != (got == nil) {
 				t.Errorf("%s: %q, want %q", answer, got, part)
 			}
