@@ -175,6 +175,13 @@ func TestPipelineProblems(t *testing.T) {
 		"chunk: {by: records}\nlanes: {a: {extract: {prompt: dates, checks: [{rule: 'output.x +'}]}}}\n":        "lanes.a.extract.checks[0]",
 		"chunk: {by: records}\nlanes: {a: {extract: {prompt: dates, checks: [{judge: dates}]}}}\n":              "dates@1 cannot judge",
 		lane: "chunk: is missing",
+		// No stage names another, so that none can wait for itself: what would make a cycle is no field, and no YAML.
+		"chunk: {by: records}\nlanes: {a: {extract: {prompt: dates, after: normalize}}}\n":         "lanes.a.extract.after: unknown field",
+		"chunk: {by: records}\nlanes: {a: {extract: {prompt: dates}, merge: {from: b}}}\n":         "lanes.a.merge.from: unknown field",
+		"chunk: {by: records}\nlanes: {a: {extract: {prompt: dates, pipeline: digest}}}\n":         "lanes.a.extract.pipeline: unknown field",
+		"chunk: {by: records}\nlanes: &l {a: {extract: {prompt: dates}, merge: *l}}\n":             "anchors and aliases are not supported",
+		"chunk: {by: records}\nlanes: {a: {extract: {prompt: dates}}}\nstages: [chunk, summary]\n": "stages: unknown field",
+		"chunk: {by: pages}\n" + lane: "chunk.by: must be one of",
 	} {
 		_, err := loadPipeline(map[string]string{"pipelines/digest@1.yaml": text})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "pipelines/digest@1.yaml:") {
