@@ -47,7 +47,7 @@ func WellFormed(raw json.RawMessage, kind ValueKind) bool {
 
 // BodySize guesses the size of a request's body, with room for escapes, for Encoder.Grow.
 func (r *Request) BodySize() int {
-	n := 512
+	n := 256
 	for _, m := range r.Messages {
 		n += len(m.Content) + len(m.Content)/8 + len(m.Parts) + 64
 	}

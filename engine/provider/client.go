@@ -190,8 +190,11 @@ func target(base, path string) (*url.URL, error) {
 	return u, nil
 }
 
+// typeJSON and agent are header values of every call; nobody writes to a header's values in place.
+var typeJSON, agent = []string{"application/json"}, []string{"emend"}
+
 func (k *call) headers(wire *Wire, u *url.URL) http.Header {
-	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"emend"}}
+	h := http.Header{"Content-Type": typeJSON, "Accept": typeJSON, "User-Agent": agent}
 	if parent, ok := k.caller.Value(traceparent{}).(string); ok {
 		h["Traceparent"] = []string{parent}
 	}
