@@ -3,6 +3,7 @@ package prompts
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"reflect"
 	"strconv"
 	"sync"
 
@@ -26,9 +27,11 @@ func fingerprint(p *run.Plan, checks string, output []byte) string {
 
 // appendAsked appends what the fingerprint is of.
 func appendAsked(raw []byte, p *run.Plan, checks string, output []byte) (_ []byte, err error) {
-	settings, err := schemas.Marshal(p.Settings)
-	if err != nil {
-		return raw, err
+	settings := []byte("{}")
+	if !reflect.ValueOf(&p.Settings).Elem().IsZero() {
+		if settings, err = schemas.Marshal(p.Settings); err != nil {
+			return raw, err
+		}
 	}
 	if output == nil {
 		if output, err = schemas.Marshal(p.Output); err != nil {

@@ -82,6 +82,9 @@ func (s *Snapshot) DailyBudget(backend, queue string) (ofBackend, ofQueue schema
 }
 
 func usd(dollars float64) schemas.USD {
+	if dollars == 0 {
+		return 0
+	}
 	u, err := schemas.ParseUSD(strconv.FormatFloat(dollars, 'f', -1, 64))
 	if err != nil {
 		return 0 // the table has checked its bounds
