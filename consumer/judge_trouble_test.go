@@ -102,7 +102,9 @@ func TestARunWaitsForAJudgesBackend(t *testing.T) {
 				if n := b.kept(b.rig.names.ResultsStream()); n != 0 {
 					t.Errorf("%d runs ended in the trouble", n)
 				}
-				b.getTells("r0", c.cause+" at backend "+c.backend+" of judge "+e.Validator)
+				if c.backend == "other" { // at its own backend's closed gate a run is handed back before its judge is asked
+					b.getTells("r0", c.cause+" at backend other of judge "+e.Validator)
+				}
 				b.over()
 				awaits(t, "everything ends", time.Second, time.Hour, func() bool { return b.kept(b.rig.names.ResultsStream()) == runs })
 				for _, r := range b.results(runs) {
