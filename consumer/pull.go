@@ -132,6 +132,9 @@ func (p *pulls) look(now time.Time) {
 // share gives the free places to the busy queues, each next one to that with the least in use for its weight, so that
 // none starves.
 func share(queues []*queue, free int) map[*queue]int {
+	if len(queues) == 1 && free > 0 {
+		return map[*queue]int{queues[0]: free}
+	}
 	out := map[*queue]int{}
 	for ; free > 0; free-- {
 		q := neediest(queues, out)
