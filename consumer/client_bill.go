@@ -86,15 +86,24 @@ func (c *Client) Bill(ctx context.Context, since time.Time, by []string) (*Bill,
 	return b, nil
 }
 
-// billBatch is how many messages are asked for at once.
-const billBatch = 500
+// billBatch is how many messages are asked for at once, readerIdle how long a reader stands that died.
+const (
+	billBatch  = 500
+	readerIdle = 30 * time.Second
+)
 
 // each hands over what a stream holds of some subjects from a time on.
 func (c *Client) each(ctx context.Context, stream string, filters []string, since time.Time, do func(jetstream.Msg, time.Time)) error {
-	from, err := c.js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{FilterSubjects: filters, DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &since})
+	from, err := c.js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{FilterSubjects: filters, DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &since,
+		InactiveThreshold: readerIdle})
 	if err != nil {
 		return fmt.Errorf("read %s: %w", stream, err)
 	}
+	defer func() { // else it stands until it has been idle: a server bounds how many there may be
+		if info := from.CachedInfo(); info != nil {
+			_ = c.js.DeleteConsumer(ctx, stream, info.Name)
+		}
+	}()
 	for {
 		batch, err := from.FetchNoWait(billBatch)
 		if err != nil {

@@ -35,8 +35,9 @@ type coordination struct {
 	tasks   *tasks
 	// ready are outcomes to be told to the machine.
 	ready []pipeline.Ended
-	// end is set when the machine has finished.
-	end *pipeline.Result
+	// end is set when the machine has finished. quiet says that somebody else has told how the run ended: nothing is told after it.
+	end   *pipeline.Result
+	quiet bool
 }
 
 // ref is the pipeline as name@version; "" for a run of a model, and for a request that was never planned.
@@ -53,7 +54,7 @@ var errConflict = errors.New("the id of a job is taken by other content")
 // execute coordinates the run to its end.
 func (c *coordination) execute(work context.Context, replace uint64) {
 	h := c.h
-	ctx, _, forget := h.w.inflight.add(work, h.key)
+	ctx, _, forget := h.w.inflight.add(work, h.key, h.d.seq)
 	defer forget()
 	if !c.begun(work) {
 		return
@@ -111,6 +112,7 @@ func (c *coordination) drive(ctx context.Context) error {
 			err = c.reported()
 		case <-sweep.C:
 			if err = c.sweep(); err == nil && c.settledByOthers(ctx) {
+				c.quiet = true
 				err = c.perform(c.run.Run.Step(pipeline.Stopped{Status: schemas.StatusCancelled}))
 			}
 		}
@@ -140,6 +142,7 @@ func (c *coordination) stopped(ctx context.Context) error {
 	case errors.Is(cause, context.DeadlineExceeded):
 		return c.expire()
 	case errors.Is(cause, errCancelled):
+		c.quiet = true
 		return c.perform(c.run.Run.Step(pipeline.Stopped{Status: schemas.StatusCancelled}))
 	}
 	return errPutDown
@@ -192,6 +195,7 @@ func (c *coordination) perform(acts []pipeline.Action) error {
 
 // act does actions; ended is the job whose end led to them, nil for none.
 func (c *coordination) act(acts []pipeline.Action, ended *child) error {
+	c.stopAll(acts)
 	for _, a := range acts {
 		switch a := a.(type) {
 		case pipeline.Publish:
@@ -203,6 +207,9 @@ func (c *coordination) act(acts []pipeline.Action, ended *child) error {
 		case pipeline.Keep:
 			c.keep(ended, a.Output)
 		case pipeline.Tell:
+			if c.quiet {
+				continue
+			}
 			jobs := a.Jobs
 			c.h.events.send(schemas.Event{Kind: schemas.EventStage, Pipeline: c.run.Plan.Ref(), Stage: a.Stage, Lane: a.Lane, Outcome: a.Outcome, Jobs: &jobs})
 		case pipeline.Finish:
@@ -210,6 +217,22 @@ func (c *coordination) act(acts []pipeline.Action, ended *child) error {
 		}
 	}
 	return nil
+}
+
+// stopAll stops all jobs at once where the run ends without an answer; then they are taken away one by one.
+func (c *coordination) stopAll(acts []pipeline.Action) {
+	if len(acts) == 0 {
+		return
+	}
+	end, ends := acts[len(acts)-1].(pipeline.Finish)
+	if !ends || !unanswered(end.Result.Status) || len(c.out) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.h.w.base, serviceWait)
+	defer cancel()
+	if err := c.h.w.stopChildren(ctx, c.h.key); err != nil {
+		c.h.log().Warn().Err(err).Msg("the workers could not be told to stop the jobs; they are cancelled one by one")
+	}
 }
 
 // conclude settles the run, or hands it back.

@@ -91,6 +91,17 @@ func TestTheBillCountsNoJobTwice(t *testing.T) {
 	events, err := s.js.Stream(ctx, s.names.EventsStream())
 	s.must(err)
 	s.must(events.Purge(ctx))
+	for _, stream := range []string{s.names.EventsStream(), s.names.ResultsStream()} {
+		held, err := s.js.Stream(ctx, stream)
+		s.must(err)
+		before := held.CachedInfo().State.Consumers
+		s.bill(time.Hour)
+		held, err = s.js.Stream(ctx, stream)
+		s.must(err)
+		if now := held.CachedInfo().State.Consumers; now != before {
+			t.Errorf("%s: %d readers stand when the bill is made, %d before", stream, now, before)
+		}
+	}
 	if b := s.bill(time.Hour, "prompt"); b.Total.Calls != 7 || len(b.Rows) != 1 || b.Rows[0].Of[0] != "names@1" {
 		t.Errorf("%+v", b)
 	}

@@ -94,54 +94,6 @@ func (a *app) printCancel(r *schemas.CancelReply) error {
 	return failed(fmt.Errorf("not cancelled: the run had ended as %s", r.Status))
 }
 
-// watch prints events as they come, until interrupted or, for one run, until it has finished.
-func (a *app) watch() *cobra.Command {
-	var f natsFlags
-	var queue, dir string
-	c := &cobra.Command{Use: "watch [ID]", Short: "Show events live, of one run or of all", Args: cobra.MatchAll(atMost(1), validIDs),
-		RunE: func(c *cobra.Command, args []string) error {
-			k := consumer.Key{Queue: queue}
-			if len(args) > 0 {
-				k.ID = args[0]
-			}
-			return f.ask(c.Context(), asking{dir: dir, name: "watch", spares: []string{"get"}}, func(ctx context.Context, client *consumer.Client) error {
-				return a.watchRuns(ctx, client, k)
-			})
-		}}
-	f.register(c)
-	c.Flags().StringVar(&queue, "queue", "", "the queue's `NAME` (default: all)")
-	c.Flags().StringVar(&dir, "dir", ".", "the working `FOLDER`, for its emend.yaml")
-	return c
-}
-
-func (a *app) watchRuns(ctx context.Context, client *consumer.Client, k consumer.Key) error {
-	finished := make(chan struct{}, 1)
-	show := a.printEvent
-	if k.ID != "" {
-		show = a.tree(true).show
-	}
-	stop, err := client.Watch(k, func(e schemas.Event) {
-		show(e)
-		if k.ID != "" && e.Kind == schemas.EventFinished {
-			finished <- struct{}{}
-		}
-	})
-	if err != nil {
-		return failed(err)
-	}
-	defer stop()
-	if k.Queue != "" {
-		if err := client.KnowsQueue(ctx, k.Queue); err != nil {
-			return failed(err)
-		}
-	}
-	select {
-	case <-finished:
-	case <-ctx.Done():
-	}
-	return nil
-}
-
 // runID takes exactly one run's id.
 func runID(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {

@@ -122,6 +122,18 @@ func (a *app) printPipeline(p *schemas.PipelineReport) {
 		fmt.Fprintln(a.out, line)
 	}
 	for _, r := range p.Rejections {
-		fmt.Fprintln(a.out, a.colour(yellow, strings.TrimSpace(fmt.Sprintf("%s of chunk %d in lane %s: %s %s", r.Stage, r.Chunk, r.Lane, r.Status, strings.Join(r.Codes, ", ")))))
+		fmt.Fprintln(a.out, a.colour(yellow, strings.TrimSpace(rejectedJob(r)+": "+r.Status+" "+strings.Join(r.Codes, ", "))))
 	}
+}
+
+// rejectedJob names a job: a chunk stage has no lane, and only an extraction a chunk.
+func rejectedJob(r schemas.Rejection) string {
+	out := r.Stage
+	if r.Chunk > 0 {
+		out += fmt.Sprintf(" of chunk %d", r.Chunk)
+	}
+	if r.Lane != "" {
+		out += " in lane " + r.Lane
+	}
+	return out
 }

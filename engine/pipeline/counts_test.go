@@ -18,6 +18,8 @@ type ends struct {
 	out  []Job
 	end  *Result
 	seen map[[2]string]*account
+	// told is the last word on each stage.
+	told map[[2]string]string
 	// calls and rejections are those of all jobs that ended.
 	calls, rejections int
 }
@@ -159,6 +161,7 @@ func (e *ends) do(acts []Action) {
 			e.out = slices.DeleteFunc(e.out, func(j Job) bool { return j == a.Job })
 		case Tell:
 			summed(e.rt, a.Stage+" "+a.Lane, a.Jobs)
+			e.told[[2]string{a.Stage, a.Lane}] = a.Outcome
 		case Finish:
 			e.end = &a.Result
 		}
@@ -180,7 +183,7 @@ func TestCountsAddUp(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		e := &ends{rt: rt, run: r, seen: map[[2]string]*account{}}
+		e := &ends{rt: rt, run: r, seen: map[[2]string]*account{}, told: map[[2]string]string{}}
 		stopAt := rapid.IntRange(0, 40).Draw(rt, "stop at")
 		e.do(r.Step(Begun{}))
 		for n := 0; e.end == nil; n++ {
@@ -211,6 +214,9 @@ func (e *ends) check() {
 	}
 	for _, s := range rep.Stages {
 		summed(e.rt, s.Stage+" "+s.Lane, s.Jobs)
+		if told := e.told[[2]string{s.Stage, s.Lane}]; told != s.Decision && (told != "" || s.Jobs.Total > 0) {
+			e.rt.Errorf("%s %s is told to be %q, and was %s", s.Stage, s.Lane, told, s.Decision)
+		}
 		if s.Prompt == "" {
 			continue
 		}

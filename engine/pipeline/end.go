@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"emend/schemas"
 )
@@ -19,7 +20,7 @@ func (r *Run) failed(j Job, t *tally, err schemas.Error) {
 func (r *Run) fail(order int, t *tally, err schemas.Error) {
 	t.decision = schemas.StageFailed
 	if r.failure == nil || order < r.failure.order {
-		r.failure = &failure{order: order, stage: t, err: err}
+		r.failure = &failure{order: order, err: err}
 	}
 }
 
@@ -58,7 +59,7 @@ func (r *Run) name(j Job) string {
 // not hang on which came first.
 func (r *Run) failing() (acts []Action) {
 	waits := false
-	for _, j := range r.Out() {
+	for _, j := range slices.Backward(r.Out()) { // the last are queued yet: the place of one that runs would be theirs
 		if r.order(j) < r.failure.order {
 			waits = true
 			continue
@@ -69,7 +70,17 @@ func (r *Run) failing() (acts []Action) {
 	if waits {
 		return acts
 	}
-	return append(acts, r.failure.stage.tell(schemas.StageFailed), r.finish())
+	return append(append(acts, r.last()...), r.finish())
+}
+
+// last tells how the stages ended that were begun and not told to have ended.
+func (r *Run) last() (acts []Action) {
+	for _, t := range r.tallies {
+		if t.jobs.Total > 0 && t.word != t.decision {
+			acts = append(acts, t.tell(t.decision))
+		}
+	}
+	return acts
 }
 
 // expire lets the jobs that are out end by themselves, as their time is over, too: what they have done counts. The last one ends the
@@ -103,12 +114,12 @@ func (r *Run) late(j Job, o Outcome, t *tally) {
 
 // stop ends the run from outside.
 func (r *Run) stop(status string) (acts []Action) {
-	for _, j := range r.Out() {
+	for _, j := range slices.Backward(r.Out()) { // the last are queued yet: the place of one that runs would be theirs
 		delete(r.out, j)
 		acts = append(acts, Abandon{Job: j})
 	}
 	r.failure = nil
-	return append(acts, Finish{Result: r.end(status)})
+	return append(append(acts, r.last()...), Finish{Result: r.end(status)})
 }
 
 func (r *Run) finish() Action {

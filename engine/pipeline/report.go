@@ -13,9 +13,10 @@ type tally struct {
 	plan  *Plan
 	stage string
 	lane  int
-	// jobs count; told is how many were done when it was last told.
+	// jobs count; told is how many were done when it was last told, word what it was told to be.
 	jobs                      schemas.JobCounts
 	told                      int
+	word                      string
 	decision                  string
 	attempts                  map[string]int
 	corrected                 int
@@ -71,7 +72,7 @@ func (t *tally) where() string {
 }
 
 func (t *tally) tell(outcome string) Action {
-	t.told = t.jobs.Done
+	t.told, t.word = t.jobs.Done, outcome
 	return Tell{Stage: t.stage, Lane: t.laneName(), Outcome: outcome, Jobs: t.jobs}
 }
 

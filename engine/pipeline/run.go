@@ -49,7 +49,6 @@ type lane struct {
 // failure is why a run fails.
 type failure struct {
 	order int
-	stage *tally
 	err   schemas.Error
 }
 

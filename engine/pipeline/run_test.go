@@ -215,10 +215,10 @@ func TestStoppedAbandonsEverything(t *testing.T) {
 	r := newRun(t, twoLanes(), 9)
 	r.Step(Begun{})
 	acts := r.Step(Stopped{Status: schemas.StatusCancelled})
-	if len(acts) != 5 {
+	if len(acts) != 7 || acts[4].(Tell).Outcome != schemas.StageStopped || acts[5].(Tell).Lane != "b" {
 		t.Fatalf("%v", acts)
 	}
-	end := acts[4].(Finish).Result
+	end := acts[6].(Finish).Result
 	if end.Status != schemas.StatusCancelled || end.Output != nil || end.Report.Stages[1].Decision != schemas.StageStopped {
 		t.Errorf("%+v", end)
 	}
