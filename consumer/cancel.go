@@ -49,11 +49,11 @@ func (w *Worker) Cancel(ctx context.Context, k Key) (schemas.CancelReply, error)
 		settled, err := w.settleCancelled(ctx, k, backend, m, seq)
 		if settled == Stored {
 			out.Status, out.Cancelled = schemas.StatusCancelled, true
-			err := w.clear(ctx, k, m.Sequence)
-			if pipelineOf(backend) != "" {
-				err = errors.Join(err, w.cancelChildren(ctx, k))
+			if pipelineOf(backend) == "" {
+				return out, w.clear(ctx, k, m.Sequence)
 			}
-			return out, err
+			stopped := w.stopChildren(ctx, k)
+			return out, errors.Join(w.clear(ctx, k, m.Sequence), w.cancelChildren(ctx, k), stopped)
 		}
 		if err != nil && settled != Another {
 			return out, err

@@ -54,7 +54,7 @@ var errConflict = errors.New("the id of a job is taken by other content")
 // execute coordinates the run to its end.
 func (c *coordination) execute(work context.Context, replace uint64) {
 	h := c.h
-	ctx, _, forget := h.w.inflight.add(work, h.key)
+	ctx, _, forget := h.w.inflight.add(work, h.key, h.d.seq)
 	defer forget()
 	if !c.begun(work) {
 		return
@@ -195,6 +195,7 @@ func (c *coordination) perform(acts []pipeline.Action) error {
 
 // act does actions; ended is the job whose end led to them, nil for none.
 func (c *coordination) act(acts []pipeline.Action, ended *child) error {
+	c.stopAll(acts)
 	for _, a := range acts {
 		switch a := a.(type) {
 		case pipeline.Publish:
@@ -216,6 +217,22 @@ func (c *coordination) act(acts []pipeline.Action, ended *child) error {
 		}
 	}
 	return nil
+}
+
+// stopAll stops all jobs at once where the run ends without an answer; then they are taken away one by one.
+func (c *coordination) stopAll(acts []pipeline.Action) {
+	if len(acts) == 0 {
+		return
+	}
+	end, ends := acts[len(acts)-1].(pipeline.Finish)
+	if !ends || !unanswered(end.Result.Status) || len(c.out) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.h.w.base, serviceWait)
+	defer cancel()
+	if err := c.h.w.stopChildren(ctx, c.h.key); err != nil {
+		c.h.log().Warn().Err(err).Msg("the workers could not be told to stop the jobs; they are cancelled one by one")
+	}
 }
 
 // conclude settles the run, or hands it back.

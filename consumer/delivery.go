@@ -276,7 +276,7 @@ func (h *handler) execute(work context.Context, s run.State, replace uint64) {
 		h.pipe.execute(work, replace)
 		return
 	}
-	ctx, call, forget := h.w.inflight.add(work, h.key)
+	ctx, call, forget := h.w.inflight.add(work, h.key, h.d.seq)
 	defer forget()
 	defer h.turn(ctx)()
 	switch err := h.begin(work); {

@@ -3,8 +3,12 @@ package consumer
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
+	"time"
+
+	"emend/engine/pipeline"
 )
 
 // errPutDown and errCancelled are causes of a run's context: the worker drains, or somebody cancelled the run.
@@ -19,27 +23,51 @@ type inflight struct {
 	mu       sync.Mutex
 	draining bool
 	runs     map[Key][]*underway
+	// stopped are the pipeline runs whose jobs nobody needs any more.
+	stopped map[Key]stopped
 }
+
+// stopped says that jobs of a pipeline run are not to be begun: those whose request is up to sequence upTo of the runs stream, so
+// that those of the same run published anew are.
+type stopped struct {
+	tag  string
+	upTo uint64
+	at   time.Time
+}
+
+// Bounds of what is remembered of stopped pipeline runs: their queued jobs are taken away within seconds.
+const (
+	maxStopped  = 1000
+	stoppedKept = 10 * time.Minute
+)
 
 // underway is one execution of a run. Its fields are guarded by the mutex of inflight.
 type underway struct {
 	cancel context.CancelCauseFunc
+	seq    uint64
 	// called: a call was begun, so that a drain lets the run finish.
 	called bool
 }
 
-func newInflight() *inflight { return &inflight{runs: map[Key][]*underway{}} }
+func newInflight() *inflight {
+	return &inflight{runs: map[Key][]*underway{}, stopped: map[Key]stopped{}}
+}
 
-// add returns a context that abort ends, what asks whether a call may begin, and what forgets the run. Of a worker that
-// drains the context is done at once.
-func (f *inflight) add(ctx context.Context, k Key) (work context.Context, call func() error, forget func()) {
+// add returns a context that abort ends, what asks whether a call may begin, and what forgets the run, whose request has sequence
+// seq. Of a worker that drains, and for a job of a stopped pipeline run, the context is done at once.
+func (f *inflight) add(ctx context.Context, k Key, seq uint64) (work context.Context, call func() error, forget func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	u := &underway{cancel: cancel}
+	u := &underway{cancel: cancel, seq: seq}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.runs[k] = append(f.runs[k], u)
 	if f.draining {
 		cancel(errPutDown)
+	}
+	for parent, s := range f.stopped {
+		if s.ends(parent, k, seq) {
+			cancel(errCancelled)
+		}
 	}
 	return ctx, func() error { return f.call(u) }, func() { f.forget(k, u) }
 }
@@ -88,4 +116,26 @@ func (f *inflight) abort(k Key, cause error) bool {
 		u.cancel(cause)
 	}
 	return len(f.runs[k]) > 0
+}
+
+func (s stopped) ends(parent, k Key, seq uint64) bool {
+	return k.Queue == parent.Queue && seq <= s.upTo && pipeline.IsChildOf(s.tag, k.ID)
+}
+
+// stop ends the jobs of a pipeline run that are under way here, and those that come, whose requests have sequences up to upTo.
+func (f *inflight) stop(parent Key, upTo uint64, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	maps.DeleteFunc(f.stopped, func(_ Key, s stopped) bool { return now.Sub(s.at) > stoppedKept })
+	s := stopped{tag: pipeline.ParentTag(parent.Queue, parent.ID), upTo: upTo, at: now}
+	if _, known := f.stopped[parent]; known || len(f.stopped) < maxStopped {
+		f.stopped[parent] = s
+	}
+	for k, same := range f.runs {
+		for _, u := range same {
+			if s.ends(parent, k, u.seq) {
+				u.cancel(errCancelled)
+			}
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -196,8 +197,21 @@ func (w *Worker) cancelJob(ctx context.Context, k Key) {
 	}
 }
 
+// stopChildren has all workers stop the jobs of a pipeline run at once, those too that they take up from now on: while jobs are
+// cancelled one by one, the place of each would be the next one's to begin a call.
+func (w *Worker) stopChildren(ctx context.Context, k Key) error {
+	info, err := w.ledger.runs.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("read the last sequence of the queued runs: %w", err)
+	}
+	return w.nc.Publish(w.names.Control(k.Queue, k.ID), strconv.AppendUint(nil, info.State.LastSeq, 10))
+}
+
 // cancelChildren ends the jobs of a pipeline run that are queued or running, whoever published them.
 func (w *Worker) cancelChildren(ctx context.Context, k Key) error {
+	if err := w.stopChildren(ctx, k); err != nil {
+		return err
+	}
 	parent := pipeline.ParentTag(k.Queue, k.ID)
 	info, err := w.ledger.runs.Info(ctx, jetstream.WithSubjectFilter(w.names.RunsOf(k.Queue)))
 	if err != nil {

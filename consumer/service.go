@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -86,6 +87,10 @@ func (s *services) stop() {
 // control aborts a run that somebody cancelled: its outcome is stored already.
 func (s *services) control(m *nats.Msg) {
 	if queue, id, err := s.w.names.ParseControl(m.Subject); err == nil {
+		if upTo, err := strconv.ParseUint(string(m.Data), 10, 64); err == nil {
+			s.w.inflight.stop(Key{queue, id}, upTo, time.Now())
+			return
+		}
 		s.w.inflight.abort(Key{queue, id}, errCancelled)
 	}
 }

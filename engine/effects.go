@@ -74,6 +74,10 @@ func (x *effects) Call(ctx context.Context, s run.State, c run.Call) run.Event {
 			return run.Failed{NotStarted: true, Call: times, Failure: run.Failure{Category: schemas.CategoryInternal,
 				Message: "the caller no longer allows calls", Cause: x.denied}}
 		}
+		if ctx.Err() != nil { // a run that was stopped while it was asked begins no call
+			end(Spent{Known: true})
+			return stop(ctx, false, times)
+		}
 	}
 	x.obs.send(ctx, event.AttemptStarted{Position: pos, CapacityWait: times.Wait})
 	began := time.Now()

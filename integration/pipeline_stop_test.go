@@ -71,6 +71,44 @@ func TestCancelledPipelineEndsItsJobs(t *testing.T) {
 	}
 }
 
+// Where jobs wait for a place, the places of those that are aborted are not theirs: not one of them begins a call, neither when the
+// run is cancelled nor when it fails.
+func TestJobsThatWaitForAPlaceDoNotBeginWhenTheRunEnds(t *testing.T) {
+	t.Parallel()
+	s := newPipelines(t, oneLane(30), "permits: 16, admitted: 32", "permits: 4, admitted: 32")
+	s.worker()
+	s.publishPipeline("one", document(lines(60, holdMark)))
+	for range 4 {
+		receive(s, "a job calls", s.mock.arrived)
+	}
+	s.eventually("its window is in the queue", func() bool { return s.count(s.names.RunsStream()) == 31 })
+	if r := s.cancelRun("one"); !r.Cancelled {
+		t.Fatalf("%+v", r)
+	}
+	for range 4 {
+		receive(s, "the call of a job is aborted", s.mock.left)
+	}
+	s.eventually("the work queue is empty", func() bool { return s.count(s.names.RunsStream()) == 0 })
+	s.ends("one", schemas.StatusCancelled)
+	s.calls(4)
+	s.resultsOf(31)
+
+	doc := strings.Replace(lines(60, holdMark), holdMark+" line1.", "FAIR line1.", 1)
+	s.mock.answers["FAIR"] = "no json"
+	s.publishPipeline("two", document(doc))
+	for range 4 { // the place of the job that ends is another's
+		receive(s, "a job calls", s.mock.arrived)
+	}
+	r := s.ends("two", schemas.StatusFailed)
+	for range 4 {
+		receive(s, "the call of a job is aborted", s.mock.left)
+	}
+	s.eventually("the work queue is empty", func() bool { return s.count(s.names.RunsStream()) == 0 })
+	if r.Error.Category != schemas.CategoryOutputInvalid || s.mock.calls.Load() != 4+1+4 {
+		t.Errorf("%+v, %d calls", r.Error, s.mock.calls.Load())
+	}
+}
+
 func TestExpiredPipelineEndsItsJobs(t *testing.T) {
 	t.Parallel()
 	s := newPipelines(t, oneLane(5))

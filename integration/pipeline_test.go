@@ -27,9 +27,9 @@ reuse: none
 }
 
 // newPipelines is a site with pipelineFiles, some of which a test replaces, and no worker.
-func newPipelines(t *testing.T, replace map[string]string) *site {
+func newPipelines(t *testing.T, replace map[string]string, base ...string) *site {
 	t.Helper()
-	s := newSite(t, devnats.Options{})
+	s := newSite(t, devnats.Options{}, base...)
 	for name, text := range pipelineFiles {
 		s.write(name, text)
 	}

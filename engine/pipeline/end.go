@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"emend/schemas"
 )
@@ -58,7 +59,7 @@ func (r *Run) name(j Job) string {
 // not hang on which came first.
 func (r *Run) failing() (acts []Action) {
 	waits := false
-	for _, j := range r.Out() {
+	for _, j := range slices.Backward(r.Out()) { // the last are queued yet: the place of one that runs would be theirs
 		if r.order(j) < r.failure.order {
 			waits = true
 			continue
@@ -113,7 +114,7 @@ func (r *Run) late(j Job, o Outcome, t *tally) {
 
 // stop ends the run from outside.
 func (r *Run) stop(status string) (acts []Action) {
-	for _, j := range r.Out() {
+	for _, j := range slices.Backward(r.Out()) { // the last are queued yet: the place of one that runs would be theirs
 		delete(r.out, j)
 		acts = append(acts, Abandon{Job: j})
 	}
