@@ -34,7 +34,7 @@ func (p *Plan) Base(s State) []schemas.Message {
 }
 
 // again starts another stage attempt of kind, one of the schemas.Stage words, if the budget allows one: it has a full
-// repair budget of its own.
+// repair budget of its own. A cut answer is regenerated once in all of them.
 func (p *Plan) again(s State, kind, outcome string, c *Correction) (State, bool) {
 	if s.Left.Stage == 0 || s.Sink != "" {
 		return s, false
@@ -45,7 +45,7 @@ func (p *Plan) again(s State, kind, outcome string, c *Correction) (State, bool)
 	if c != nil {
 		s.Counts.Corrections++
 	}
-	s.Generation, s.Attempt, s.Style, s.Regenerated = 1, 0, "", false
+	s.Generation, s.Attempt, s.Style = 1, 0, ""
 	s.Left.Repair, s.Left.Transient = p.Output.RepairAttempts, p.TransientRetries
 	s.Candidate, s.Judged, s.Votes, s.Failure, s.Chain = nil, nil, nil, nil, false
 	s.Targets, s.Base, s.Changed = nil, "", nil
