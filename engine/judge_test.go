@@ -47,3 +47,57 @@ func TestJudgeRepairsItsOwnAnswerInTheSameSession(t *testing.T) {
 		}
 	}
 }
+
+// An approval that gives reasons is neither: the judge mends it, told of both, is asked again, or came to no decision. What a
+// provider is sent of the contract knows no condition.
+func TestAnApprovalWithReasonsIsNoDecision(t *testing.T) {
+	const both = `{"reasons":[{"code":"wrong_sum","guidance":"add up"}],"warnings":[],"decision":"approve"}`
+	const remark = `{"reasons":[],"warnings":[{"code":"dull","guidance":"x"}],"decision":"approve"}`
+	for _, c := range []struct {
+		name, check string
+		votes       []string
+		status      string
+		calls       int
+		cause       string
+	}{
+		{"no decision", "{judge: j@1}", []string{both}, schemas.StatusUnverified, 1, schemas.CategoryOutputInvalid},
+		{"withdrawn reasons", "{judge: j@1, repair_attempts: 1}", []string{both, approve}, schemas.StatusSucceeded, 2, ""},
+		{"a withdrawn approval", "{judge: j@1, repair_attempts: 1}", []string{both, reject}, schemas.StatusRejected, 2, ""},
+		{"repairs used up", "{judge: j@1, repair_attempts: 1}", []string{both, both}, schemas.StatusUnverified, 2, schemas.CategoryOutputInvalid},
+		{"asked again", "{judge: j@1, retries: 1}", []string{both, approve}, schemas.StatusSucceeded, 2, ""},
+		{"tries used up", "{judge: j@1, retries: 1}", []string{both, both}, schemas.StatusUnverified, 2, schemas.CategoryOutputInvalid},
+		{"a remark", "{judge: j@1}", []string{remark}, schemas.StatusSucceeded, 1, ""},
+	} {
+		m := &models{answers: map[string][]string{"worker": {`{"a":1}`}, "judge": c.votes}}
+		e := governed(t, m, "", "output: {mode: json}\nvalidation_policy: {semantic_rejection: reject_output}\nchecks: ["+c.check+"]")
+		r, err := e.Run(t.Context(), engine.RunRequest{ID: "1", Prompt: "x"})
+		if err != nil || r.Status != c.status || r.Counts.ValidatorCalls != c.calls || r.Validation.Validators[0].Cause != c.cause {
+			t.Errorf("%s: %+v %v", c.name, r, err)
+		}
+		for _, sent := range m.sent["judge"] {
+			if sent.Schema == nil || strings.Contains(string(sent.Schema.Bytes), `"if"`) {
+				t.Errorf("%s: sent was %+v", c.name, sent.Schema)
+			}
+		}
+		last := m.sent["judge"][c.calls-1].Messages
+		if said := last[len(last)-1].Content; strings.Contains(c.check, "repair") && !strings.Contains(said, "change decision; change reasons") {
+			t.Errorf("%s: the correction leans to one side: %q", c.name, said)
+		}
+	}
+}
+
+// A judge is asked about the text that was judged, and with the conversation as the request made it, also in a stage attempt that
+// was told what to correct.
+func TestAJudgeIsAskedAboutTheJudgedTextAndTheOrdinaryConversation(t *testing.T) {
+	m := &models{answers: map[string][]string{"worker": {"```json\n{\"a\":1}\n```", "```json\n{\"a\":2}\n```"}, "judge": {reject, approve}}}
+	e := governed(t, m, "", "output: {mode: json, repair: {local: unwrap}}\nchecks: [{judge: j@1}]\nretries: 1")
+	r, err := e.Run(t.Context(), engine.RunRequest{ID: "1", Prompt: "x"})
+	if err != nil || r.Status != schemas.StatusSucceeded || r.Counts.Corrections != 1 || len(m.sent["worker"][1].Messages) != 3 {
+		t.Fatalf("%+v %v", r, err)
+	}
+	for i, candidate := range []string{`{"a":1}`, `{"a":2}`} {
+		if got, want := m.sent["judge"][i].Messages[0].Content, `Judge `+candidate+` of [{"role":"user","content":"Total?"}]`; got != want {
+			t.Errorf("asked was %q, want %q", got, want)
+		}
+	}
+}

@@ -27,14 +27,18 @@ const (
 )
 
 // judgeSchema is the contract of every judge, judgeNative what is sent of it to providers: their strict subset wants every
-// property, and an answer without warnings is as good. What a schema cannot say, the engine checks.
+// property and knows no condition, and an answer without warnings is as good. An approval that gives reasons contradicts itself,
+// so that it is no decision; the condition stands there from both sides, so that its correction leans to neither. What a schema
+// cannot say, the engine checks.
 const (
 	judgeReasons = `{"type":"array","items":{"type":"object","properties":{` +
 		`"code":{"type":"string","description":"what is wrong, in a few words of a-z and _"},"guidance":{"type":"string","description":"how to correct it"}},` +
 		`"required":["code","guidance"],"additionalProperties":false}}`
 	judgeProperties = `{"type":"object","properties":{"reasons":` + judgeReasons + `,"warnings":` + judgeReasons +
 		`,"decision":{"type":"string","enum":["approve","reject"]}},"additionalProperties":false,"required":["reasons",`
-	judgeSchema = judgeProperties + `"decision"]}`
+	judgeSchema = judgeProperties + `"decision"],"allOf":[` +
+		`{"if":{"properties":{"decision":{"const":"approve"}},"required":["decision"]},"then":{"properties":{"reasons":{"maxItems":0}}}},` +
+		`{"if":{"properties":{"reasons":{"minItems":1}},"required":["reasons"]},"then":{"properties":{"decision":{"const":"reject"}}}}]}`
 	judgeNative = judgeProperties + `"warnings","decision"]}`
 )
 
