@@ -68,7 +68,11 @@ func (c Combine) Merge(outputs []json.RawMessage) (json.RawMessage, error) {
 
 // concatenated is a list of the entries of all outputs; one that is no list is an entry. Of thousands of outputs none is decoded.
 func concatenated(outputs []json.RawMessage) (json.RawMessage, error) {
-	b := bytes.NewBufferString("[")
+	size := 2
+	for _, out := range outputs {
+		size += len(out) + 1
+	}
+	b := bytes.NewBuffer(append(make([]byte, 0, size), '[')) // megabytes are not copied as they grow
 	for i, out := range outputs {
 		before := b.Len()
 		if before > 1 {

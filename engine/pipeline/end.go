@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -175,21 +174,25 @@ func (r *Run) whole() Result {
 
 // assemble makes the output of the lanes that have a value, in the order of the definition.
 func (r *Run) assemble() json.RawMessage {
-	var b bytes.Buffer
+	size := 2
+	for i, l := range r.lanes {
+		size += len(r.plan.Lanes[i].Name) + len(l.value) + 4
+	}
+	out := append(make([]byte, 0, size), '{')
 	for i, l := range r.lanes {
 		if l.dropped || l.value == nil {
 			continue
 		}
-		if b.Len() > 0 {
-			b.WriteByte(',')
+		if len(out) > 1 {
+			out = append(out, ',')
 		}
-		fmt.Fprintf(&b, "%q:", r.plan.Lanes[i].Name)
-		b.Write(l.value)
+		out = append(schemas.AppendString(out, r.plan.Lanes[i].Name), ':')
+		out = append(out, l.value...)
 	}
-	if b.Len() == 0 {
+	if len(out) == 1 {
 		return nil
 	}
-	return json.RawMessage("{" + b.String() + "}")
+	return append(out, '}')
 }
 
 // warnings are one for each validator that came to no decision in a stage, and what the output lacks.
