@@ -32,7 +32,7 @@ func (c *pipelineCompiler) step(stage, lane, at string, p Producer) pipeline.Ste
 	if stage == schemas.StageChunk {
 		step.Contract = bound.contract
 	}
-	step.Digest = c.s.stepDigest(bound, stage == schemas.StageChunk)
+	step.Digest = c.s.stepDigest(pipeline.Protocol, bound, stage == schemas.StageChunk)
 	return step
 }
 
@@ -156,9 +156,9 @@ func chunkContract(def *Prompt, spec ChunkSpec) (faults []string) {
 	return faults
 }
 
-// stepDigest covers what shapes a stage's outputs besides its inputs: prompt, schema, profile, validators, budgets, policy. A
-// chunk plan that is reused is judged again by today's rules, so they are left out of its.
-func (s *Snapshot) stepDigest(c *compiled, chunk bool) string {
+// stepDigest covers what shapes a stage's outputs besides its inputs: protocol, prompt, schema, profile, validators, budgets,
+// policy. A chunk plan that is reused is judged again by today's rules, so they are left out of its.
+func (s *Snapshot) stepDigest(protocol int, c *compiled, chunk bool) string {
 	checks := c.def.Checks
 	if chunk {
 		checks = slices.DeleteFunc(slices.Clone(checks), func(k CheckSpec) bool { return k.isRule() })
@@ -167,7 +167,7 @@ func (s *Snapshot) stepDigest(c *compiled, chunk bool) string {
 	for _, j := range c.judges {
 		judges = append(judges, fmt.Sprint(j.retries, j.repairs), s.promptDigest(j.compiled))
 	}
-	raw, err := json.Marshal([]any{pipeline.Protocol, checks, c.def.ValidationRules, c.def.ValidationPolicy, c.def.Retries, judges})
+	raw, err := json.Marshal([]any{protocol, checks, c.def.ValidationRules, c.def.ValidationPolicy, c.def.Retries, judges})
 	if err != nil {
 		return ""
 	}
