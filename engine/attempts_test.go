@@ -195,6 +195,9 @@ func TestAttemptsTellAsMuchAsIsAskedFor(t *testing.T) {
 				if !reflect.DeepEqual(full.Counts, summary.Counts) || !reflect.DeepEqual(none.Counts, summary.Counts) || full.Source.PromptSHA256 != none.Source.PromptSHA256 {
 					t.Errorf("counts %+v, %+v, %+v", full.Counts, summary.Counts, none.Counts)
 				}
+				if !reflect.DeepEqual(full.Validation, summary.Validation) || !reflect.DeepEqual(none.Validation, summary.Validation) {
+					t.Errorf("validation %+v, %+v, %+v", full.Validation, summary.Validation, none.Validation)
+				}
 				if len(summary.Attempts) != len(c.full) || len(again.Attempts) != len(c.full) || (summary.Stages == nil) == strings.Contains(c.stages, ",") {
 					t.Errorf("a summary has %+v, %+v", summary.Attempts, summary.Stages)
 				}

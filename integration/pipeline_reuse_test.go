@@ -64,6 +64,34 @@ func TestAcceptedOutputsAreReused(t *testing.T) {
 	}
 }
 
+// none takes nothing and keeps nothing, refresh takes nothing and keeps: what a later run takes tells them apart.
+func TestWordsOfReuse(t *testing.T) {
+	t.Parallel()
+	s := newPipelines(t, reusing)
+	s.mock.answers["NAMES"], s.mock.answers["JOIN"] = `["n"]`, `["joined"]`
+	doc := lines(2, "x")
+	for i, c := range []struct {
+		reuse, tidy, output string
+		calls               int64
+		kept                uint64
+	}{
+		{schemas.ReuseNone, "zero", "zero", 4, 0},
+		{schemas.ReuseAuto, "one", "one", 4, 4},
+		{schemas.ReuseRefresh, "two", "two", 4, 4},
+		{schemas.ReuseAuto, "unasked", "two", 0, 4},
+		{schemas.ReuseNone, "three", "three", 4, 4},
+		{schemas.ReuseAuto, "unasked", "two", 0, 4},
+	} {
+		s.mock.answers["TIDY"] = `"` + c.tidy + `"`
+		w := s.worker()
+		r, calls := s.calledFor(fmt.Sprint("run-", i), pipelineRequest(doc, c.reuse, ""))
+		w.stop()
+		if kept := s.count("KV_" + s.names.ReuseBucket()); string(r.Output) != `{"a":"`+c.output+`"}` || calls != c.calls || kept != c.kept {
+			t.Errorf("run %d, %s: %s with %d calls, %d are kept; want %s, %d, %d", i, c.reuse, r.Output, calls, kept, c.output, c.calls, c.kept)
+		}
+	}
+}
+
 // What shapes an output is part of its key: another version of a prompt reuses nothing of the one before it, another queue
 // nothing of this one.
 func TestReuseEndsWithWhatShapedTheOutput(t *testing.T) {
@@ -135,6 +163,36 @@ func TestReusedChunkPlanIsJudgedAgain(t *testing.T) {
 	}
 	if r, calls := s.calledFor("fourth", doc); calls != 0 || r.Pipeline.Chunks != 2 {
 		t.Errorf("%d calls, %d chunks", calls, r.Pipeline.Chunks)
+	}
+}
+
+// A chunk plan that today's rules reject stays kept while the new one is rejected, too.
+func TestARejectedChunkPlanOverwritesNone(t *testing.T) {
+	t.Parallel()
+	const free = "chunk: {prompt: split, repair_attempts: 0}\nlanes: {a: {extract: {prompt: names}}}\nvalidation_policy: {semantic_rejection: reject_output}\n"
+	s := newPipelines(t, map[string]string{"pipelines/digest@1.yaml": free,
+		"prompts/split@1.yaml": "profile: fast\ninputs: {document: {}}\nmessages: [{user: 'SPLIT {{ .document }}'}]\n"})
+	s.mock.answers["SPLIT"], s.mock.answers["NAMES"] = `{"starts": [1, 2, 3]}`, `["n"]`
+	w := s.worker()
+	doc := pipelineRequest(lines(4, "x"), "", "")
+	if r, calls := s.calledFor("kept", doc); calls != 4 || r.Pipeline.Chunks != 3 {
+		t.Fatalf("%d calls, %d chunks", calls, r.Pipeline.Chunks)
+	}
+	w.stop()
+	s.write("pipelines/digest@1.yaml", strings.Replace(free, "attempts: 0}", "attempts: 0, checks: [{rule: 'size(starts) < 3'}]}", 1))
+	s.mock.answers["SPLIT"] = `{"starts": [1, 2, 3, 4]}`
+	w = s.worker()
+	before := s.mock.calls.Load()
+	s.publishPipeline("rejected", doc)
+	r := s.ends("rejected", schemas.StatusRejected)
+	if calls := s.mock.calls.Load() - before; calls != 1 || r.Pipeline.Stages[0].Jobs.Rejected != 1 {
+		t.Errorf("%d calls, %+v", calls, r.Pipeline.Stages[0])
+	}
+	w.stop()
+	s.write("pipelines/digest@1.yaml", free)
+	s.worker()
+	if r, calls := s.calledFor("again", doc); calls != 0 || r.Pipeline.Chunks != 3 || r.Pipeline.Stages[0].Jobs.Reused != 1 {
+		t.Errorf("%d calls, %d chunks, %+v", calls, r.Pipeline.Chunks, r.Pipeline.Stages[0])
 	}
 }
 

@@ -97,6 +97,16 @@ func TestKeysOfKeptOutputs(t *testing.T) {
 	}
 }
 
+// A chunk stage that gets its first rule, or loses its last, still takes the plans that are kept, to judge them again.
+func TestTheFirstRuleOfAChunkStageLeavesItsKey(t *testing.T) {
+	const checks, judge = ", checks: [{rule: 'size(starts) < 9'}, {judge: judge}]", ", {judge: judge}]}\nlanes"
+	none := keyedPlan(t, "pipelines/digest@1.yaml", checks, "")
+	rule := keyedPlan(t, "pipelines/digest@1.yaml", judge, "]}\nlanes")
+	if none.Chunk.Digest != rule.Chunk.Digest || none.Digest == rule.Digest {
+		t.Errorf("%s and %s", none.Chunk.Digest, rule.Chunk.Digest)
+	}
+}
+
 // Another protocol keeps nothing of this one's outputs, be they of a chunk prompt or of another.
 func TestTheProtocolIsInTheKey(t *testing.T) {
 	s := digestSnapshot(t)

@@ -163,6 +163,9 @@ func (s *Snapshot) stepDigest(protocol int, c *compiled, chunk bool) string {
 	if chunk {
 		checks = slices.DeleteFunc(slices.Clone(checks), func(k CheckSpec) bool { return k.isRule() })
 	}
+	if len(checks) == 0 {
+		checks = nil // none of many is none at all
+	}
 	judges := make([]string, 0, len(c.judges))
 	for _, j := range c.judges {
 		judges = append(judges, fmt.Sprint(j.retries, j.repairs), s.promptDigest(j.compiled))
