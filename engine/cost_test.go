@@ -125,6 +125,23 @@ func TestMaxCostCountsJudges(t *testing.T) {
 	}
 }
 
+// A judge's calls that do not tell what they cost are taken for as dear as the next one, as the producer's are.
+func TestMaxCostCountsJudgesWithoutUsage(t *testing.T) {
+	d := priced(500)
+	d.Prompts = append(d.Prompts,
+		prompts.Prompt{ID: "j", Version: 1, Profile: "p", Inputs: map[string]prompts.Input{"candidate": {}}, Messages: []prompts.Template{{Role: "user", Text: "{{ .candidate }}"}}},
+		prompts.Prompt{ID: "judged", Version: 1, Profile: "p", Messages: []prompts.Template{{Role: "user", Text: "x"}}, Output: prompts.Output{Mode: schemas.ModeJSON},
+			MaxCost: 0.0015, Checks: []prompts.CheckSpec{{Judge: "j@1", Retries: 10}}})
+	w := &wire{replies: []reply{says("{}", 10, 10)}}
+	for range 11 {
+		w.replies = append(w.replies, says("nonsense"))
+	}
+	res, _ := execute(t, engineOver(t, d, engine.WithTransport(w)), schemas.Request{Prompt: "judged"}, nil, nil)
+	if v := res.State.Votes[0]; res.Status != schemas.StatusUnverified || v.Cause != schemas.CategoryBudget || v.Calls < 1 || v.Calls > 4 {
+		t.Errorf("%s, %+v", res.Status, v)
+	}
+}
+
 // meter notes what it is asked, and refuses when it is told to.
 type meter struct {
 	asked []engine.Metered

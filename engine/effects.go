@@ -37,6 +37,8 @@ type effects struct {
 	queue string
 	// propagate, if any, tells the trace context of a call.
 	propagate func() string
+	// before is what the run that asks a judge had spent.
+	before schemas.CostSum
 	// allow is asked before every call; denied keeps its error.
 	allow  func() error
 	denied error

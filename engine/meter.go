@@ -92,7 +92,7 @@ func (x *effects) unaffordable(s run.State, m Metered) *run.Failure {
 	if most == 0 {
 		return nil
 	}
-	spent := s.Cost.USD + schemas.USD(s.Cost.Unknown)*m.USD
+	spent := x.before.USD + s.Cost.USD + schemas.USD(x.before.Unknown+s.Cost.Unknown)*m.USD
 	if m.Bounded && spent+m.USD <= most {
 		return nil
 	}

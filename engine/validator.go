@@ -51,10 +51,8 @@ func (x *effects) Validate(ctx context.Context, s run.State, a run.Validate) run
 		if try > 0 {
 			out.Vote.Tries = try + 1
 		}
-		if x.plan.MaxCost > 0 {
-			p.MaxCost = max(x.plan.MaxCost-s.Cost.USD-out.Cost.USD, 1)
-		}
-		if stopped := x.ask(ctx, s.Stage, p, &out); stopped != nil {
+		p.MaxCost = x.plan.MaxCost
+		if stopped := x.ask(ctx, s, p, &out); stopped != nil {
 			return *stopped
 		}
 		if out.Vote.Outcome != schemas.VoteFailed {
@@ -66,10 +64,12 @@ func (x *effects) Validate(ctx context.Context, s run.State, a run.Validate) run
 }
 
 // ask makes one try and notes its outcome and what it cost.
-func (x *effects) ask(ctx context.Context, stage int, p *run.Plan, out *run.Validated) *run.Cancelled {
+func (x *effects) ask(ctx context.Context, s run.State, p *run.Plan, out *run.Validated) *run.Cancelled {
 	judge := &effects{client: x.judges.client(p), injected: x.injected, plan: p, permit: x.permit, allow: x.allow, patience: x.patience, meter: x.meter, queue: x.queue, propagate: x.propagate,
 		obs: observer{to: x.obs.to, position: position(p)}}
-	judge.obs.position.RunID, judge.obs.position.Validator, judge.obs.position.StageAttempt = x.plan.ID, p.Prompt, stage
+	judge.obs.position.RunID, judge.obs.position.Validator, judge.obs.position.StageAttempt = x.plan.ID, p.Prompt, s.Stage
+	judge.before = s.Cost
+	judge.before.Join(out.Cost)
 	gate := x.judges.gate(p.Backend)
 	if p.Backend != x.plan.Backend {
 		judge.permit = gate.Permit

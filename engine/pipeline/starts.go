@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -110,18 +111,18 @@ func (p *Plan) lines(text string) error {
 // fromStarts makes the chunks that a chunk prompt's answer asks for; the first begins with the document whatever it says.
 func fromStarts(d Document, answer json.RawMessage) ([]Span, error) {
 	var said struct {
-		Starts []int `json:"starts"`
+		Starts []float64 `json:"starts"` // 1.0 is an integer of JSON Schema, too
 	}
 	if err := json.Unmarshal(answer, &said); err != nil {
-		return nil, errors.New("the chunk plan has no starts")
+		return nil, errors.New("the chunk plan has no starts that are numbers of lines")
 	}
 	wanted := map[int]bool{}
 	lines := Lines(d.Text)
 	for _, n := range said.Starts {
-		if n < 1 || n > lines {
-			return nil, fmt.Errorf("the chunk plan begins a chunk in line %d of %d", n, lines)
+		if n != math.Trunc(n) || n < 1 || n > float64(lines) {
+			return nil, fmt.Errorf("the chunk plan begins a chunk in line %v of %d", n, lines)
 		}
-		wanted[n] = true
+		wanted[int(n)] = true
 	}
 	var starts []int
 	at, n := 0, 0

@@ -20,10 +20,12 @@ func TestStartsCheckNamesWhatIsTooLarge(t *testing.T) {
 	p := &Plan{Lanes: []Lane{{Extract: Step{Inputs: map[string]int{InputChunk: 8}}}, {Extract: Step{Inputs: map[string]int{InputChunk: 6}}}}}
 	check := p.StartsCheck("one\ntwo\nthree\nfour")
 	for answer, want := range map[string]string{
-		`{"starts":[1,2,3,4]}`: "",
-		`{"starts":[2,3,4]}`:   "",
-		`{"starts":[1,3]}`:     "line 1 and ends before line 3 has 8 bytes, allowed are 6; line 3 and ends before line 4 has 10 bytes, allowed are 6",
-		`{"starts":[9]}`:       "begins a chunk in line 9 of 4",
+		`{"starts":[1,2,3,4]}`:     "",
+		`{"starts":[2,3,4]}`:       "",
+		`{"starts":[1.0,2e0,3,4]}`: "",
+		`{"starts":[1.5]}`:         "begins a chunk in line 1.5 of 4",
+		`{"starts":[1,3]}`:         "line 1 and ends before line 3 has 8 bytes, allowed are 6; line 3 and ends before line 4 has 10 bytes, allowed are 6",
+		`{"starts":[9]}`:           "begins a chunk in line 9 of 4",
 	} {
 		var got []string
 		for _, f := range check([]byte(answer)) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"emend/engine/contract"
 	"emend/schemas"
 )
@@ -150,4 +152,65 @@ func TestRulesOfACandidateThatItsSchemaRefuses(t *testing.T) {
 	if got := outcomes(res.State.Votes); got != "r skipped, one@1 approved" {
 		t.Errorf("%s", got)
 	}
+}
+
+// A run that is put down where it was escalated, before a judge was asked: the rules that come first have voted when it is taken up.
+func TestPutDownWhereRulesComeFirst(t *testing.T) {
+	p := ruled(t, 1, 0)
+	p.Output.OnExhausted = "escalate"
+	s, _ := p.Step(p.Start(), Started{})
+	for _, e := range []Event{answer("no json"), invalid, answer("no json"), invalid} {
+		s, _ = p.Step(s, e)
+	}
+	if s.Phase != Escalating || s.Sink != SinkJudge {
+		t.Fatalf("%+v", s)
+	}
+	s = p.PutDown(s)
+	if v, ok := p.Pending(s).(Validate); !ok || v.Index != 1 || outcomes(s.Votes) != "small skipped" {
+		t.Errorf("%+v, %s", p.Pending(s), outcomes(s.Votes))
+	}
+}
+
+// Wherever a run is put down, what it waits for next is something that can be done: a call, a verdict, a wait, or the vote of
+// whoever is asked, never that of a rule.
+func TestNobodyAsksARule(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := ruled(t, rapid.IntRange(0, 1).Draw(rt, "retries"), rapid.IntRange(0, 1).Draw(rt, "repairs"))
+		rapid.SampledFrom([]func(){func() {}, func() { slices.Reverse(p.Validators) }, func() { p.Validators[0], p.Validators[1] = p.Validators[1], p.Validators[0] }}).Draw(rt, "order")()
+		p.Output.OnExhausted = rapid.SampledFrom([]string{"return", "fail", "escalate"}).Draw(rt, "exhausted")
+		p.Sink = rapid.SampledFrom([]string{SinkNone, SinkReview}).Draw(rt, "sink")
+		s := p.Start()
+		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
+			if rapid.Bool().Draw(rt, "down") {
+				if rapid.IntRange(0, 3).Draw(rt, "stopped") == 0 && s.Phase != Done && s.Phase != Reviewing {
+					s, _ = p.Step(s, Cancelled{Status: schemas.StatusCancelled})
+				}
+				s = p.PutDown(s)
+			}
+			var e Event
+			switch a := p.Pending(s).(type) {
+			case Call:
+				if e = answer(rapid.SampledFrom([]string{"no json", "no json", "no json", `{"n":1}`, `{"n":8}`, `{"n":6}`}).Draw(rt, "answer")); s.Phase == New {
+					e = Started{}
+				}
+			case Judge:
+				e = Voted{Verdict: p.Contract.JudgeText(s.Candidate.Text)}
+			case Validate:
+				if a.Index >= len(p.Validators) || p.Validators[a.Index].Rule > 0 || a.Index != len(s.Votes) {
+					rt.Fatalf("asks %d of %+v after %d votes", a.Index, p.Validators, len(s.Votes))
+				}
+				e = vote("one@1", rapid.SampledFrom([]string{schemas.VoteApproved, schemas.VoteRejected, schemas.VoteFailed}).Draw(rt, "vote"))
+			case Escalate:
+				e = Escalated{}
+			default:
+				return
+			}
+			if s, _ = p.Step(s, e); s.Failure != nil && s.Failure.Category == schemas.CategoryInternal {
+				rt.Fatalf("%T: %+v", e, s.Failure)
+			}
+			if s.Status == schemas.StatusSucceeded && !s.Judged.Valid() {
+				rt.Fatalf("an invalid answer succeeded: %+v", s)
+			}
+		}
+	})
 }

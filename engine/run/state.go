@@ -195,6 +195,7 @@ func (p *Plan) PutDown(s State) State {
 	case s.Generation == 0:
 		s.Phase = New
 	case (s.Phase == Done || s.Phase == Validating || s.Phase == Escalating) && s.asked() && len(s.Votes) < len(p.Validators):
+		s = p.ruled(s) // of a run that was escalated and not asked yet, the rules have not voted
 		s.Phase = Validating
 	case (s.Phase == Done || s.Phase == Escalating) && s.Sink != "":
 		s.Phase = Escalating
