@@ -152,3 +152,20 @@ func TestReuseKey(t *testing.T) {
 		t.Error("what shapes no output is in the key")
 	}
 }
+
+// A kept chunk plan that makes a chunk larger than a lane takes today is asked for anew; a new one fails the run.
+func TestAChunkPlanThatDoesNotFit(t *testing.T) {
+	for reused, want := range map[bool]string{true: "publish chunk", false: schemas.StatusFailed} {
+		p := staged()
+		p.Lanes[0].Extract.Inputs[InputChunk] = 5
+		acts := upTo(t, p, schemas.StageChunk).Step(Ended{Job: jobOf(schemas.StageChunk), Outcome: Outcome{Status: schemas.StatusSucceeded, Output: json.RawMessage(`{"starts":[1]}`), Reused: reused}})
+		if got := words(acts); got != want {
+			t.Errorf("reused %v: %q, want %q", reused, got, want)
+		}
+		for _, a := range acts {
+			if again, ok := a.(Publish); ok && !again.Fresh {
+				t.Error("the kept plan would be taken again")
+			}
+		}
+	}
+}

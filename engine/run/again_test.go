@@ -116,3 +116,20 @@ func TestOnlyRejectionsAreTold(t *testing.T) {
 		t.Errorf("%v, %+v", err, c)
 	}
 }
+
+// Nothing of one stage attempt is in the next but what it was told: no target of a correction, no vote, no answer.
+func TestAStageAttemptBeginsAnew(t *testing.T) {
+	p := staged(t, 1, 2)
+	s := p.Start()
+	s.Phase, s.Generation, s.Attempt, s.Style = Judging, 2, 1, StyleTargeted
+	s.Candidate, s.Judged, s.Chain = &Candidate{Text: "{}"}, judged(contract.Verdict{Class: contract.SchemaInvalid}), true
+	s.Votes, s.Failure = []schemas.Validator{{Name: "one@1"}}, &Failure{Category: schemas.CategoryTransport}
+	s.Targets, s.Base, s.Changed = []string{"/a"}, `{"a":1}`, []string{"/b"}
+	next, ok := p.again(s, schemas.StageStructural, "schema_invalid", nil)
+	if !ok || next.Phase != Calling || next.Stage != 2 || next.Generation != 1 || next.Attempt != 0 || next.Style != "" {
+		t.Errorf("%+v", next)
+	}
+	if next.Candidate != nil || next.Judged != nil || next.Chain || next.Votes != nil || next.Failure != nil || next.Targets != nil || next.Base != "" || next.Changed != nil {
+		t.Errorf("left over: %+v", next)
+	}
+}
