@@ -28,6 +28,8 @@ type Engine struct {
 	// given are the validators of WithValidators, functions the same by name.
 	given     []Validator
 	functions map[string]Validator
+	// failures is told why one of them came to no decision; nil tells nobody.
+	failures  func(ctx context.Context, validator string, err error)
 	http      *provider.Client
 	gates     map[string]*capacity.Gate
 	endpoints map[string]*provider.Endpoint

@@ -118,7 +118,7 @@ func reportJudge(slot *capacity.Slot, x Execution, res run.Result, t *JudgeTroub
 
 func (e *Engine) judges(waits func(string, *run.Failure) bool) judges {
 	closes := func(backend string) bool { return e.snapshot.OnTrouble(backend) == prompts.OnTroubleWait }
-	return judges{client: e.client, gate: e.Gate, functions: e.functions, closes: closes, waits: waits}
+	return judges{client: e.client, gate: e.Gate, functions: e.functions, failures: e.failures, closes: closes, waits: waits}
 }
 
 // client is the injected one, or HTTP at the plan's backend with the profile's own time limit, if it has one.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ type Validator struct {
 	// Name is what checks name and votes show: letters, digits and _ - . @, at most 64.
 	Name string
 	// Validate approves with a zero Vote, rejects with reasons, or came to no decision with an error: ErrSkip, if it could not be
-	// asked. A panic is an error. Neither an error's nor a panic's text is shown.
+	// asked. A panic is an error. Neither an error's nor a panic's text is shown: WithValidatorFailures has both.
 	Validate func(ctx context.Context, c CandidateView) (Vote, error)
 }
 
@@ -52,6 +53,13 @@ func WithValidators(list ...Validator) Option {
 	return func(e *Engine) { e.given = append(e.given, list...) }
 }
 
+// WithValidatorFailures gives a function that is told why a validator came to no decision: err is the error that it returned, unless
+// that is ErrSkip, or its panic with the stack. It is called synchronously, and must be safe for concurrent use. What err says may come
+// from the candidate; Emend shows none of it, so the program decides what to log.
+func WithValidatorFailures(told func(ctx context.Context, validator string, err error)) Option {
+	return func(e *Engine) { e.failures = told }
+}
+
 // checkValidators refuses what could not be told apart, or called, and checks that name a function that is not there.
 func (e *Engine) checkValidators() error {
 	e.functions = make(map[string]Validator, len(e.given))
@@ -76,30 +84,39 @@ func (e *Engine) checkValidators() error {
 	return nil
 }
 
-// decide calls the function; whatever it does is a vote.
-func (v Validator) decide(ctx context.Context, q run.Question) (vote schemas.Validator) {
-	defer func() {
-		if recover() != nil {
-			vote = schemas.Validator{Outcome: schemas.VoteFailed, Cause: schemas.CategoryInternal}
-		}
-	}()
+// decide calls the function; whatever it does is a vote. err says why a vote failed.
+func (v Validator) decide(ctx context.Context, q run.Question) (vote schemas.Validator, err error) {
 	view := CandidateView{Text: q.Candidate, Messages: slices.Clone(q.Messages)}
 	if q.Value != nil {
 		view.Value = bytes.Clone(q.Value)
 	}
-	said, err := v.Validate(ctx, view)
+	said, err := v.call(ctx, view)
 	switch {
 	case errors.Is(err, ErrSkip):
-		return schemas.Validator{Outcome: schemas.VoteSkipped, Cause: schemas.CategoryInvalidRequest}
+		return schemas.Validator{Outcome: schemas.VoteSkipped, Cause: schemas.CategoryInvalidRequest}, nil
 	case err != nil:
-		return schemas.Validator{Outcome: schemas.VoteFailed, Cause: schemas.CategoryInternal}
+		return schemas.Validator{Outcome: schemas.VoteFailed, Cause: schemas.CategoryInternal}, err
 	}
-	return decided(said.Reject, said.Warn)
+	return decided(said.Reject, said.Warn), nil
+}
+
+// call makes an error of a panic, with the stack; it is no ErrSkip, whatever the panic's value is.
+func (v Validator) call(ctx context.Context, view CandidateView) (said Vote, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return v.Validate(ctx, view)
 }
 
 // function asks a validator that needs no model.
 func (x *effects) function(ctx context.Context, s run.State, v run.Validator, q run.Question, began time.Time) run.Event {
-	out := run.Validated{Vote: x.judges.functions[v.Name].decide(ctx, q)}
+	vote, err := x.judges.functions[v.Name].decide(ctx, q)
+	if err != nil && x.judges.failures != nil {
+		x.judges.failures(ctx, v.Name, err)
+	}
+	out := run.Validated{Vote: vote}
 	out.Vote.Name = v.Name
 	if ctx.Err() != nil {
 		return run.Cancelled{Status: statusOf(ctx.Err()), Cause: ctx.Err(), Vote: &out}

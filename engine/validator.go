@@ -20,6 +20,7 @@ type judges struct {
 	gate   func(backend string) *capacity.Gate
 	// functions are the validators in Go, by name.
 	functions map[string]Validator
+	failures  func(ctx context.Context, validator string, err error)
 	// closes says of a backend that its trouble closes its gate, and waits that a run is put down until it is over; waits is nil
 	// where no run is.
 	closes func(backend string) bool

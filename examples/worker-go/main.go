@@ -79,8 +79,12 @@ func work(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
+	logger := zerolog.New(os.Stderr)
 	eng, err := engine.New(snapshot, engine.WithLLMClient(counter{}), engine.WithTrouble(),
-		engine.WithValidators(engine.Validator{Name: "recount", Validate: recount}))
+		engine.WithValidators(engine.Validator{Name: "recount", Validate: recount}),
+		engine.WithValidatorFailures(func(_ context.Context, validator string, err error) {
+			logger.Error().Str("validator", validator).Err(err).Msg("a validator came to no decision")
+		}))
 	if err != nil {
 		return err
 	}
@@ -90,7 +94,7 @@ func work(ctx context.Context, url string) error {
 		return err
 	}
 	defer nc.Close()
-	w, err := consumer.NewWorker(nc, eng, consumer.Options{Log: zerolog.New(os.Stderr), Ready: func() { fmt.Println("serving") }})
+	w, err := consumer.NewWorker(nc, eng, consumer.Options{Log: logger, Ready: func() { fmt.Println("serving") }})
 	if err != nil {
 		return err
 	}
