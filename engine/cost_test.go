@@ -102,18 +102,21 @@ func TestMaxCostStopsBeforeTheCall(t *testing.T) {
 	}
 }
 
-// A judge that cannot be paid comes to no decision.
+// A judge that cannot be paid comes to no decision, and is not asked again.
 func TestMaxCostCountsJudges(t *testing.T) {
 	d := priced(500)
 	d.Prompts = append(d.Prompts,
 		prompts.Prompt{ID: "j", Version: 1, Profile: "p", Inputs: map[string]prompts.Input{"candidate": {}}, Messages: []prompts.Template{{Role: "user", Text: "{{ .candidate }}"}}},
 		prompts.Prompt{ID: "judged", Version: 1, Profile: "p", Messages: []prompts.Template{{Role: "user", Text: "x"}}, Output: prompts.Output{Mode: schemas.ModeJSON},
-			MaxCost: 0.0008, Checks: []prompts.CheckSpec{{Judge: "j@1"}}})
+			MaxCost: 0.0008, Checks: []prompts.CheckSpec{{Judge: "j@1", Retries: 2}}})
 	w := &wire{replies: []reply{says("{}", 3000, 400), says(approve, 10, 10)}}
 	e := engineOver(t, d, engine.WithTransport(w))
 	res, _ := execute(t, e, schemas.Request{Prompt: "judged"}, nil, nil)
 	if res.Status != schemas.StatusUnverified || w.calls() != 1 || res.State.Votes[0].Cause != schemas.CategoryBudget {
 		t.Errorf("%s, %d calls, %+v", res.Status, w.calls(), res.State.Votes)
+	}
+	if v := res.State.Votes[0]; v.Tries != 0 || v.Calls != 0 {
+		t.Errorf("what cannot be paid for is asked again: %+v", v)
 	}
 	more := schemas.Dollar
 	w.replies = []reply{says("{}", 3000, 400), says(approve, 1000, 10)}

@@ -56,8 +56,8 @@ func (x *effects) Validate(ctx context.Context, s run.State, a run.Validate) run
 		if stopped := x.ask(ctx, s, p, &out); stopped != nil {
 			return *stopped
 		}
-		if out.Vote.Outcome != schemas.VoteFailed {
-			break
+		if out.Vote.Outcome != schemas.VoteFailed || out.Vote.Cause == schemas.CategoryBudget {
+			break // what cannot be paid for now cannot be at the next try either
 		}
 	}
 	x.voted(ctx, s, v, out, began)
