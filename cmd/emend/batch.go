@@ -47,7 +47,7 @@ func (o *batchOptions) add(c *cobra.Command, do func(context.Context, *batchOpti
 	c.Flags().StringVar(&o.profile, "profile", "", "a profile in place of the prompt's, or of the model that OpenAI Batch lines name")
 	c.Flags().StringVar(&o.prefix, "prefix", "", "a `TEXT` before every id, so that batches do not share ids")
 	c.Flags().StringVar(&o.backend, "backend", "", "the backend's `NAME` (default: that of the profile or prompt, from --dir)")
-	c.Flags().StringVar(&o.queue, "queue", "default", "the queue's `NAME`")
+	c.Flags().StringVar(&o.queue, "queue", defaultQueue, "the queue's `NAME`")
 	c.Flags().StringVar(&o.dir, "dir", ".", "the working `FOLDER` that tells backends and profiles")
 	return c
 }

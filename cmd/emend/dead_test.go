@@ -49,6 +49,9 @@ func TestDeadLettersFromTheShell(t *testing.T) {
 		t.Errorf("replay: %+v", r)
 	}
 	replaced(t, at)
+	if r := at("watch", "two"); r.code != exitFailed || !strings.Contains(r.out, "two failed") {
+		t.Errorf("watch of a run that has failed: %+v", r)
+	}
 	for _, c := range []struct{ args, says string }{
 		{"get nobody", "emend dead ls --dir "}, {"explain two", "emend dead show two --dir "},
 	} {

@@ -92,6 +92,15 @@ func runGetCancel(t *testing.T, url, dir string) {
 	if r := emend(t, "", "get", "--dir", dir, "--nats", url, "nowhere"); r.code != exitFailed || !strings.Contains(r.err, "nowhere") {
 		t.Errorf("get nowhere: %+v", r)
 	}
+	if r := emend(t, "", "watch", "--dir", dir, "--nats", url, "inv-1"); r.code != exitOK || !strings.Contains(r.out, "inv-1 succeeded") || !strings.Contains(r.out, "56.75") || r.err != "" {
+		t.Errorf("watch of a run that has ended: %+v", r)
+	}
+	line := background(t, "watch", "--dir", dir, "--nats", url, "inv-0")
+	line("no run inv-0 is queued or stored in queue default; waiting for its events")
+	if r := emend(t, "", "run", "--dir", dir, "--nats", url, "--id", "inv-0", "extract-invoice", "document=invoice one"); r.code != exitOK {
+		t.Errorf("run: %+v", r)
+	}
+	line("succeeded")
 	if r := emend(t, "", "cancel", "--dir", dir, "--nats", url, "inv-1"); r.code != exitFailed || !strings.Contains(r.err, "succeeded") {
 		t.Errorf("cancel: %+v", r)
 	}

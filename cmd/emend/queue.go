@@ -9,6 +9,9 @@ import (
 	"emend/consumer"
 )
 
+// defaultQueue is that of a command which names none.
+const defaultQueue = "default"
+
 // queueFlags are shared by the commands that ask workers about one queue.
 type queueFlags struct {
 	natsFlags
@@ -17,7 +20,7 @@ type queueFlags struct {
 
 func (f *queueFlags) add(c *cobra.Command) *cobra.Command {
 	f.register(c)
-	c.Flags().StringVar(&f.queue, "queue", "default", "the queue's `NAME`")
+	c.Flags().StringVar(&f.queue, "queue", defaultQueue, "the queue's `NAME`")
 	c.Flags().StringVar(&f.dir, "dir", ".", "the working `FOLDER`, for its emend.yaml")
 	return c
 }

@@ -38,7 +38,7 @@ func (a *app) runCmd() *cobra.Command {
 	f.register(c)
 	c.Flags().StringVar(&o.dir, "dir", ".", "the working `FOLDER` that tells the prompt's backend")
 	c.Flags().StringVar(&o.backend, "backend", "", "the backend's `NAME` (default: the prompt's, from --dir)")
-	c.Flags().StringVar(&o.queue, "queue", "default", "the queue's `NAME`")
+	c.Flags().StringVar(&o.queue, "queue", defaultQueue, "the queue's `NAME`")
 	c.Flags().StringVar(&o.id, "id", "", "the run's `ID` (default: a new one)")
 	c.Flags().StringVar(&o.profile, "profile", "", "a profile in place of the prompt's")
 	c.Flags().StringVar(&o.pipeline, "pipeline", "", "run the pipeline `NAME` (or NAME@VERSION) in place of a prompt: all arguments are its inputs")

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -16,6 +18,8 @@ func (a *app) watch() *cobra.Command {
 	var f natsFlags
 	var queue, dir string
 	c := &cobra.Command{Use: "watch [ID]", Short: "Show events live, of one run or of all", Args: cobra.MatchAll(atMost(1), validIDs),
+		Long: "Shows events as they come: of all runs until interrupted, of one run until it has finished. Of a run that has ended it prints the\n" +
+			"result and exits as get does; one that is not there is waited for. Without --queue that is asked of the queue default.",
 		RunE: func(c *cobra.Command, args []string) error {
 			k := consumer.Key{Queue: queue}
 			if len(args) > 0 {
@@ -57,11 +61,63 @@ func (a *app) watchRuns(ctx context.Context, client *consumer.Client, k consumer
 			return failed(err)
 		}
 	}
-	select {
-	case <-finished:
-	case <-ctx.Done():
+	asked := whereabouts(ctx, client, k)
+	for {
+		select {
+		case <-finished:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case s := <-asked:
+			if ctx.Err() != nil {
+				return nil
+			}
+			if s.err == nil && s.result != nil {
+				w.mu.Lock() // no event comes between
+				defer w.mu.Unlock()
+				return a.printResult(s.result)
+			}
+			a.notEnded(k, s)
+		}
 	}
-	return nil
+}
+
+// standing is where a run stood when it began to be watched.
+type standing struct {
+	result   *schemas.Result
+	progress *schemas.Progress
+	err      error
+}
+
+// whereabouts asks, while events come, for the result of a run that may have ended before; nothing of all runs.
+func whereabouts(ctx context.Context, client *consumer.Client, k consumer.Key) <-chan standing {
+	out := make(chan standing, 1)
+	if k.ID == "" {
+		return out
+	}
+	k.Queue = cmp.Or(k.Queue, defaultQueue)
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, askWithin)
+		defer cancel()
+		var s standing
+		s.result, s.progress, s.err = client.Get(ctx, k)
+		if s.result != nil {
+			s.err = client.Fill(ctx, s.result)
+		}
+		out <- s
+	}()
+	return out
+}
+
+// notEnded tells of a run that is not there, or whose worker does not say, that its events are waited for.
+func (a *app) notEnded(k consumer.Key, s standing) {
+	switch {
+	case s.err != nil:
+		fmt.Fprintf(a.err, "emend: whether %s has ended is not known (%v); waiting for its events\n", k.ID, s.err)
+	case s.progress.State == schemas.StateNotFound:
+		fmt.Fprintf(a.err, "emend: no run %s is queued or stored in queue %s; waiting for its events (a refused request is in the dead letters: %s)\n",
+			k.ID, cmp.Or(k.Queue, defaultQueue), a.again("dead ls"))
+	}
 }
 
 // watched shows events as they come, each once.
