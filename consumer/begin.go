@@ -52,11 +52,45 @@ func (c *coordination) publish(p pipeline.Publish) error {
 		ch.reuse = pipeline.ReuseKey(step, inputs)
 	}
 	c.out[ch.key.ID], c.jobs[ch.job] = ch, ch
-	if c.reuse.reads && !ch.fresh {
+	switch {
+	case !c.reuse.reads || ch.fresh:
+		return c.begin(ch)
+	case c.resumed:
+		at := *ch
+		c.tasks.do(func(ctx context.Context) report { return c.recall(ctx, ch, at) })
+	default:
 		c.reuse.waiting = append(c.reuse.waiting, ch)
+	}
+	return nil
+}
+
+// recall is the task that looks for the result of a job that an earlier delivery of this request ran. It goes before a kept output,
+// which may be that result's: what the job has cost is this run's.
+func (c *coordination) recall(ctx context.Context, ch *child, at child) report {
+	body, err := c.h.w.blobs.Offload(ctx, at.key.Queue, at.request, c.limit())
+	if err != nil {
+		return fails(fmt.Errorf("the request of job %s: %w", at.key.ID, err))
+	}
+	for _, id := range []string{at.key.ID, pipeline.AgainID(at.key.ID, c.h.d.seq)} {
+		r, _, err := c.h.w.ledger.Result(ctx, Key{at.key.Queue, id})
+		if err != nil {
+			return fails(err)
+		}
+		if r == nil {
+			break
+		}
+		if r.Request.Seq <= c.h.d.seq {
+			continue // of an earlier request; where it is no checkpoint, its job runs under the second id
+		}
+		o, err := c.counts(ctx, r, schemas.Fingerprint(at.backend, body))
+		return c.outcome(ch, at.key.ID, o, err)
+	}
+	return func() error {
+		if c.jobs[ch.job] == ch {
+			c.reuse.waiting = append(c.reuse.waiting, ch)
+		}
 		return nil
 	}
-	return c.begin(ch)
 }
 
 // errStale says that a job ended before this pipeline run was asked for, by an answer that is not accepted and completely

@@ -291,7 +291,8 @@ func ofState(r schemas.Result, s *run.State) (schemas.Result, run.State) {
 	if s == nil {
 		return r, run.State{}
 	}
-	r.Counts, r.Attempts = s.Counts, s.Attempts
+	r.Counts, r.Attempts, r.Cost = s.Counts, s.Attempts, s.Cost.Cost()
+	r.TimingMS.Waiting, r.TimingMS.Model = s.Waited.Milliseconds(), s.Model.Milliseconds()
 	if slices.ContainsFunc(s.Attempts, func(t schemas.Attempt) bool { return t.Content != nil }) {
 		ended := *s
 		ended.Status = r.Status

@@ -184,6 +184,39 @@ func TestDrainedCoordinatorIsResumed(t *testing.T) {
 	first.stop()
 }
 
+// What a run's own jobs have done and cost stays its own when another coordinator takes it up, though their outputs are kept for
+// others meanwhile.
+func TestResumedRunCountsItsOwnJobs(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, devnats.Options{}, longWait...)
+	for name, text := range pipelineFiles {
+		s.write(name, text)
+	}
+	s.write("pipelines/digest@1.yaml", strings.Replace(oneLane(6)["pipelines/digest@1.yaml"], "reuse: none", "reuse: auto", 1))
+	s.mock.answers["NAMES"] = `["n"]`
+	text := strings.Join([]string{lines(12, "x"), strings.ReplaceAll(lines(8, holdMark), "line", "held")}, "")
+	first := s.worker()
+	s.publishPipeline("one", document(text))
+	for range 6 {
+		receive(s, "a job calls", s.mock.arrived)
+	}
+	s.eventually("outputs are kept, all but the last", func() bool { return s.count("KV_"+s.names.ReuseBucket()) == 11 })
+	s.worker()
+	first.cancel()
+	s.eventually("the run is handed over", func() bool { return s.handedOver("one") })
+	s.mock.release()
+	r := s.ends("one", schemas.StatusSucceeded)
+	if jobs := r.Pipeline.Stages[1].Jobs; r.Counts.Calls != 20 || jobs.Reused != 0 || jobs.Done != 20 {
+		t.Errorf("%+v %+v", r.Counts, jobs)
+	}
+	s.calls(20)
+	s.publishPipeline("two", document(text))
+	if r := s.ends("two", schemas.StatusSucceeded); r.Counts.Calls != 0 || r.Pipeline.Stages[1].Jobs.Reused != 20 {
+		t.Errorf("%+v %+v", r.Counts, r.Pipeline.Stages[1].Jobs)
+	}
+	first.stop()
+}
+
 // handedOver says that another coordinator has begun.
 func (s *site) handedOver(id string) bool {
 	s.Helper()
