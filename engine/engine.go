@@ -29,7 +29,9 @@ type Engine struct {
 	given     []Validator
 	functions map[string]Validator
 	// failures is told why one of them came to no decision; nil tells nobody.
-	failures  func(ctx context.Context, validator string, err error)
+	failures func(ctx context.Context, validator string, err error)
+	// asked is what all executions ask validators with.
+	asked     judges
 	http      *provider.Client
 	gates     map[string]*capacity.Gate
 	endpoints map[string]*provider.Endpoint
@@ -84,6 +86,7 @@ func New(snapshot *prompts.Snapshot, options ...Option) (*Engine, error) {
 	if err := e.resize(); err != nil {
 		return nil, err
 	}
+	e.asked = e.judges()
 	e.http = provider.NewClient(provider.ClientOptions{MaxIdlePerHost: max(connections, 64)})
 	return e, nil
 }

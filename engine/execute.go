@@ -79,7 +79,8 @@ func (e *Engine) admitted(ctx context.Context, x Execution, obs observer) (run.R
 	}
 	defer slot.Release()
 	fx := &effects{client: e.client(x.Plan), injected: e.injected != nil, plan: x.Plan, permit: slot.Permit, obs: obs,
-		patience: x.Patience, allow: x.Allow, meter: x.Meter, queue: x.Plan.Queue, propagate: x.Propagate, judges: e.judges(x.Waits)}
+		patience: x.Patience, allow: x.Allow, meter: x.Meter, queue: x.Plan.Queue, propagate: x.Propagate, judges: e.asked}
+	fx.judges.waits = x.Waits
 	res, err := run.Drive(ctx, x.Plan, x.Plan.Revive(x.State), fx, x.Save)
 	if err == nil {
 		err = fx.denied
@@ -116,9 +117,9 @@ func reportJudge(slot *capacity.Slot, x Execution, res run.Result, t *JudgeTroub
 	}
 }
 
-func (e *Engine) judges(waits func(string, *run.Failure) bool) judges {
+func (e *Engine) judges() judges {
 	closes := func(backend string) bool { return e.snapshot.OnTrouble(backend) == prompts.OnTroubleWait }
-	return judges{client: e.client, gate: e.Gate, functions: e.functions, failures: e.failures, closes: closes, waits: waits}
+	return judges{client: e.client, gate: e.Gate, functions: e.functions, failures: e.failures, closes: closes}
 }
 
 // client is the injected one, or HTTP at the plan's backend with the profile's own time limit, if it has one.
