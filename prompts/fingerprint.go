@@ -22,7 +22,9 @@ func fingerprint(p *run.Plan, checks string, output []byte) string {
 		return "" // messages and schema were checked to have a JSON form
 	}
 	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:])
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:])
 }
 
 // appendAsked appends what the fingerprint is of.

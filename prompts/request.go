@@ -330,6 +330,9 @@ func (p *planner) word(at, word string, of []string) {
 
 func (p *planner) metadata() {
 	m := p.req.Metadata
+	if len(m) == 0 {
+		return
+	}
 	if len(m) > MaxMetadata {
 		p.fault("metadata", "has %d entries, allowed are %d", len(m), MaxMetadata)
 	}

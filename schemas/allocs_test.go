@@ -17,5 +17,5 @@ func TestAllocationsOfWhatARunWrites(t *testing.T) {
 		Validation: &Validation{Mode: ModeJSONSchema, Valid: true, Findings: []Finding{}, Validators: []Validator{}}}
 	buf := make([]byte, 0, 4096)
 	allocs.Check(t, "an event", allocs.Pin{}, func() { _, _ = e.AppendJSON(buf[:0]) })
-	allocs.Check(t, "a result", allocs.Pin{Plain: 2, Race: 2}, func() { _, _ = r.AppendJSON(buf[:0]) })
+	allocs.Check(t, "a result", allocs.Pin{}, func() { _, _ = r.AppendJSON(buf[:0]) })
 }

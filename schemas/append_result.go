@@ -65,7 +65,7 @@ func (a *appender) validation(v *Validation) {
 	a.text(`"class":`, v.Class)
 	a.number(`"repair_attempts":`, int64(v.RepairAttempts))
 	a.truth(`"complete":`, v.Complete)
-	a.list(`"findings":`, v.Findings, len(v.Findings), v.Findings == nil)
+	list(a, `"findings":`, v.Findings)
 	if v.Truncated {
 		a.truth(`"truncated":`, true)
 	}
@@ -75,7 +75,7 @@ func (a *appender) validation(v *Validation) {
 	if len(v.Changed) > 0 {
 		a.other(`"changed":`, v.Changed)
 	}
-	a.list(`"validators":`, v.Validators, len(v.Validators), v.Validators == nil)
+	list(a, `"validators":`, v.Validators)
 	if v.Policy != nil {
 		a.other(`"policy":`, v.Policy)
 	}
@@ -83,12 +83,12 @@ func (a *appender) validation(v *Validation) {
 }
 
 // list writes an array that is empty for most runs.
-func (a *appender) list(name string, v any, n int, null bool) {
+func list[T any](a *appender, name string, v []T) {
 	switch {
-	case null:
+	case v == nil:
 		a.key(name)
 		a.buf = append(a.buf, "null"...)
-	case n == 0:
+	case len(v) == 0:
 		a.key(name)
 		a.buf = append(a.buf, "[]"...)
 	default:

@@ -68,7 +68,10 @@ func Fingerprint(backend string, body []byte) string {
 	h.Write([]byte(backend))
 	h.Write([]byte{0})
 	h.Write(body)
-	return hex.EncodeToString(h.Sum(nil))
+	var sum [sha256.Size]byte
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], h.Sum(sum[:0]))
+	return string(text[:])
 }
 
 func decode[T any](body []byte) (T, error) {

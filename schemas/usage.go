@@ -99,10 +99,12 @@ func (u *UsageSum) merge(t Tokens) {
 		if *p == nil {
 			continue
 		}
-		total := **p
-		if old := *sums[i]; old != nil {
-			total += *old
+		old := *sums[i]
+		if old == nil {
+			*sums[i] = *p // nobody writes to a number that is told
+			continue
 		}
+		total := **p + *old
 		*sums[i] = &total
 	}
 	u.addOther(t.Other)
