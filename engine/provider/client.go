@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -41,6 +42,7 @@ type Client struct {
 	now       func() time.Time
 	// pools are the *http.Transport that calls went through, so that CloseIdle finds those of endpoints.
 	pools sync.Map
+	urls  targets
 }
 
 // NewClient returns a client with its own connection pool.
@@ -107,6 +109,7 @@ type call struct {
 	ep     *Endpoint
 	key    string
 	trace  trace
+	body   bytes.Reader
 }
 
 func (k *call) build(req *Request) (*Wire, error) {
@@ -153,18 +156,44 @@ func (k *call) unsent(reason string, account bool) *Error {
 }
 
 // request makes the HTTP request: the dialect's headers, then the operator's, then the credential.
-func (k *call) request(ctx context.Context, wire *Wire) (*http.Request, error) {
-	u, err := target(k.ep.URL, wire.Path)
+func (k *call) request(ctx context.Context, urls *targets, wire *Wire) (*http.Request, error) {
+	u, err := urls.of(k.ep.URL, wire.Path)
 	if err != nil {
 		return nil, &Error{Kind: KindInvalid, Backend: k.ep.Backend, Account: true, Reason: "the backend's url is not an http or https URL"}
 	}
+	k.body.Reset(wire.Body)
 	r := &http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: k.headers(wire, u), ContentLength: int64(len(wire.Body)), Body: io.NopCloser(bytes.NewReader(wire.Body)),
+		Header: k.headers(wire, u), ContentLength: int64(len(wire.Body)), Body: io.NopCloser(&k.body),
 		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(wire.Body)), nil }}
 	if host := r.Header.Get("Host"); host != "" {
 		r.Host = host
 	}
 	return r.WithContext(ctx), nil
+}
+
+// targets remembers the URLs of calls, which are few. The zero value is ready.
+type targets struct {
+	known sync.Map
+	n     atomic.Int64
+}
+
+// mostTargets bounds what is remembered: models may be part of a path.
+const mostTargets = 256
+
+// of is target, of which every call has its own copy.
+func (t *targets) of(base, path string) (*url.URL, error) {
+	key := [2]string{base, path}
+	if u, ok := t.known.Load(key); ok {
+		own := *u.(*url.URL)
+		return &own, nil
+	}
+	u, err := target(base, path)
+	if err == nil && t.n.Load() < mostTargets {
+		own := *u
+		t.known.Store(key, &own)
+		t.n.Add(1)
+	}
+	return u, err
 }
 
 // target puts a wire's path below the base URL, whose query stays.

@@ -18,10 +18,12 @@ import (
 type trace struct {
 	plain bool // the transport is net/http's own, which reports every connection
 	got   atomic.Bool
+	hooks httptrace.ClientTrace
 }
 
 func (t *trace) watch(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { t.got.Store(true) }})
+	t.hooks.GotConn = func(httptrace.GotConnInfo) { t.got.Store(true) }
+	return httptrace.WithClientTrace(ctx, &t.hooks)
 }
 
 // exchange sends the request and reads the whole reply within the endpoint's bound.
@@ -37,7 +39,7 @@ func (c *Client) exchange(k *call, wire *Wire) (*Reply, error) {
 	if k.trace.plain = ok; ok {
 		c.pools.LoadOrStore(plain, struct{}{})
 	}
-	req, err := k.request(k.trace.watch(k.limit), wire)
+	req, err := k.request(k.trace.watch(k.limit), &c.urls, wire)
 	if err != nil {
 		return nil, err
 	}

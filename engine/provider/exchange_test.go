@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -265,5 +266,34 @@ func TestEnvelope(t *testing.T) {
 	}
 	if v, pe := Envelope(&Reply{Status: 200, Header: html, Body: []byte(" {} ")}); pe != nil || v.Kind() != Object {
 		t.Errorf("JSON under another content type: %v", pe)
+	}
+}
+
+// TestTargetsAreRemembered: calls to one place have equal URLs, each its own, and no more are remembered than a bound.
+func TestTargetsAreRemembered(t *testing.T) {
+	var known targets
+	first, err := known.of("http://h/v1?k=1", "/chat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Path = "/spoilt"
+	for range 2 {
+		u, err := known.of("http://h/v1?k=1", "/chat")
+		if err != nil || u.String() != "http://h/v1/chat?k=1" {
+			t.Fatal(u, err)
+		}
+		u.Host = "spoilt"
+	}
+	for i := range 2 * mostTargets {
+		path := fmt.Sprintf("/models/%d", i)
+		if u, err := known.of("http://h", path); err != nil || u.String() != "http://h"+path {
+			t.Fatal(u, err)
+		}
+		if _, err := known.of("ftp://h", path); err == nil {
+			t.Fatal("ftp is called")
+		}
+	}
+	if n := known.n.Load(); n != mostTargets {
+		t.Errorf("%d are remembered", n)
 	}
 }

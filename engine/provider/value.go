@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"emend/schemas"
 )
 
 // Value is one JSON value of a reply, read in place: it tells absent from null from empty, matches names exactly (which
@@ -35,7 +37,7 @@ func (k ValueKind) String() string {
 
 // Parse returns the one JSON value of a body, or false if it is not exactly one.
 func Parse(body []byte) (Value, bool) {
-	if !valid(body) {
+	if !schemas.Valid(body) {
 		return Value{}, false
 	}
 	return Value{raw: bytes.Trim(body, " \t\r\n")}, true
