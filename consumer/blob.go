@@ -119,10 +119,21 @@ func refOf(raw json.RawMessage) (*blobRef, error) {
 	return &ref, nil
 }
 
+// mayName are the inputs that may name blobs, in order: most requests have none.
+func mayName(inputs map[string]json.RawMessage) (names []string) {
+	for name, raw := range inputs {
+		if len(raw) <= maxBlobRef && bytes.Contains(raw, []byte(`"$blob"`)) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Resolve puts the content of blobs in the place of the inputs that name them, from the queue's own bucket only. Its error
 // matches prompts.ErrMalformed, or prompts.ErrUnknown for a blob that may still be on its way.
 func (b *Blobs) Resolve(ctx context.Context, queue string, req *schemas.Request) error {
-	for _, name := range slices.Sorted(maps.Keys(req.Inputs)) {
+	for _, name := range mayName(req.Inputs) {
 		ref, err := refOf(req.Inputs[name])
 		if err != nil {
 			return fmt.Errorf("%w: inputs.%s: %w", prompts.ErrMalformed, name, err)

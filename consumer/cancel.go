@@ -111,7 +111,7 @@ func (w *Worker) settleCancelled(ctx context.Context, k Key, backend string, m *
 	if err != nil {
 		return Unknown, err
 	}
-	settled, _, err := w.ledger.Settle(ctx, k, h.resultMsg(r, body), h.mine, seq)
+	settled, _, err := w.ledger.Settle(ctx, k, &h.resultMsg(r, body).Msg, h.mine, seq)
 	if settled == Stored {
 		h.readReplyTo()
 		h.reply(r, body)

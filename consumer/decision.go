@@ -202,7 +202,7 @@ func (h *handler) settleDecided(ctx context.Context, rec *review, r schemas.Resu
 	mine := func(o *schemas.Result) bool {
 		return h.mine(o) && (o.Review == nil) == (r.Review == nil) && (o.Review == nil || *o.Review == *r.Review)
 	}
-	switch settled, _, err := h.w.ledger.Settle(ctx, h.key, h.resultMsg(r, body), mine, rec.Replace); settled {
+	switch settled, _, err := h.w.ledger.Settle(ctx, h.key, &h.resultMsg(r, body).Msg, mine, rec.Replace); settled {
 	case Stored:
 	case Another:
 		o, _, err := h.w.ledger.Result(ctx, h.key)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,7 +56,9 @@ type Ledger struct {
 	// seeks says that the server answers a seek; it is set before the ledger is shared.
 	seeks bool
 	// none is the server's answer to a seek where there is nothing, once it was understood.
-	none    atomic.Pointer[[]byte]
+	none atomic.Pointer[[]byte]
+	// sought are messages of seeks, to be used again.
+	sought  sync.Pool
 	names   subjects.Names
 	results jetstream.Stream
 	runs    jetstream.Stream

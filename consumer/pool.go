@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"emend/capacity"
 	"emend/prompts"
 )
 
@@ -163,11 +164,18 @@ func (p *pool) freed(q *queue) {
 	p.active--
 }
 
+// changed tells of what may free places. At an open gate that is never the coming and going of the pool's own runs, which it counts
+// itself; those of retired pools are others'.
 func (p *pool) changed() <-chan struct{} {
-	if g := p.w.engine.Load().Gate(p.backend); g != nil {
-		return g.Changed()
+	g := p.w.engine.Load().Gate(p.backend)
+	if g == nil {
+		return nil
 	}
-	return nil
+	turned := g.Turned() // before the state is looked at, so that no change is missed
+	if len(p.before) == 0 && g.State().Phase == capacity.Open {
+		return turned
+	}
+	return g.Changed()
 }
 
 // shut says that the gate is closed, and nothing else keeps the pool from pulling.

@@ -20,19 +20,21 @@ type questions struct {
 	sub   *nats.Subscription
 	next  uint64
 	open  map[string]chan *nats.Msg
-	// timers are used again: a run waits for two answers.
-	timers sync.Pool
+	// answered ones are used again, with channel and timer: a run asks two.
+	spare sync.Pool
 }
 
 func newQuestions(nc *nats.Conn) *questions {
 	return &questions{nc: nc, inbox: nc.NewInbox() + ".", open: map[string]chan *nats.Msg{}}
 }
 
-// question is a request under way. Its wait must be called.
+// question is a request under way. Its wait must be called, once, and is the last use of it.
 type question struct {
-	of    *questions
-	token string
-	came  chan *nats.Msg
+	of *questions
+	// reply is where the answer comes to, token the end of it.
+	reply, token string
+	came         chan *nats.Msg
+	timer        *time.Timer
 }
 
 // send publishes a request.
@@ -41,7 +43,7 @@ func (a *questions) send(m *nats.Msg) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Reply = a.inbox + k.token
+	m.Reply = k.reply
 	if err := a.nc.PublishMsg(m); err != nil {
 		a.forget(k)
 		return nil, err
@@ -60,7 +62,13 @@ func (a *questions) begin() (*question, error) {
 		a.sub = sub
 	}
 	a.next++
-	k := &question{of: a, token: strconv.FormatUint(a.next, 36), came: make(chan *nats.Msg, 1)}
+	k, ok := a.spare.Get().(*question)
+	if !ok {
+		k = &question{of: a, came: make(chan *nats.Msg, 1)}
+	}
+	var buf [64]byte
+	k.reply = string(strconv.AppendUint(append(buf[:0], a.inbox...), a.next, 36))
+	k.token = k.reply[len(a.inbox):]
 	a.open[k.token] = k.came
 	return k, nil
 }
@@ -97,15 +105,17 @@ var errNoAnswer = errors.Join(errors.New("the server did not answer in time"), c
 
 // wait returns the answer. Without anybody who could give one the error is nats.ErrNoResponders.
 func (k *question) wait(ctx context.Context, within time.Duration) (*nats.Msg, error) {
-	timer := k.of.timer(within)
-	defer k.of.stopped(timer)
+	k.start(within)
 	select {
 	case m := <-k.came:
+		k.timer.Stop()
+		k.of.spare.Put(k) // its channel is empty, and nobody knows it any more
 		return m, nobody(m)
 	case <-ctx.Done():
+		k.timer.Stop()
 		k.of.forget(k)
 		return nil, ctx.Err()
-	case <-timer.C:
+	case <-k.timer.C:
 		k.of.forget(k)
 		return nil, errNoAnswer
 	}
@@ -119,17 +129,11 @@ func nobody(m *nats.Msg) error {
 	return nil
 }
 
-// timer is one that fires after d; stopped takes it back.
-func (a *questions) timer(d time.Duration) *time.Timer {
-	if t, ok := a.timers.Get().(*time.Timer); ok {
-		t.Reset(d)
-		return t
+// start sets the timer. One that was stopped holds no old tick.
+func (k *question) start(within time.Duration) {
+	if k.timer == nil {
+		k.timer = time.NewTimer(within)
+		return
 	}
-	return time.NewTimer(d)
-}
-
-// stopped takes a timer back. One that is stopped holds no old tick.
-func (a *questions) stopped(t *time.Timer) {
-	t.Stop()
-	a.timers.Put(t)
+	k.timer.Reset(within)
 }

@@ -50,13 +50,24 @@ func (l *Ledger) seek(k Key) *question {
 	if !l.seeks {
 		return nil
 	}
-	asked, err := l.questions.send(&nats.Msg{Subject: l.names.Seek(), Header: nats.Header{
-		subjects.HeaderExpectedLastSubjectSequence:        {never},
-		subjects.HeaderExpectedLastSubjectSequenceSubject: {l.names.Result(k.Queue, k.ID)}}})
+	m, of := l.seekMsg()
+	of[0] = l.names.Result(k.Queue, k.ID)
+	asked, err := l.questions.send(m)
+	l.sought.Put(m)
 	if err != nil {
 		return nil
 	}
 	return asked
+}
+
+// seekMsg is the message of a seek, and where its result's subject goes. It is used again: a publish copies.
+func (l *Ledger) seekMsg() (m *nats.Msg, of []string) {
+	m, ok := l.sought.Get().(*nats.Msg)
+	if !ok {
+		m = &nats.Msg{Subject: l.names.Seek(), Header: nats.Header{
+			subjects.HeaderExpectedLastSubjectSequence: {never}, subjects.HeaderExpectedLastSubjectSequenceSubject: {""}}}
+	}
+	return m, m.Header[subjects.HeaderExpectedLastSubjectSequenceSubject]
 }
 
 // nothing reports that the leader has no result for certain. Whatever else it says, and its silence, is not certain.

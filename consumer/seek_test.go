@@ -182,6 +182,33 @@ func TestQuestions(t *testing.T) {
 	q.mu.Unlock()
 }
 
+// TestQuestionsAreUsedAgain: one that was answered asks anew under another name, and what comes late for the old one finds nobody.
+func TestQuestionsAreUsedAgain(t *testing.T) {
+	p := newPlace(t)
+	q := newQuestions(p.nc)
+	defer q.close()
+	asked := make(chan *nats.Msg, 1)
+	_, err := p.nc.ChanSubscribe("ask", asked)
+	p.must(err)
+	var before *nats.Msg
+	for _, body := range []string{"1", "2", "3"} {
+		k, err := q.send(&nats.Msg{Subject: "ask", Data: []byte(body)})
+		p.must(err)
+		got := receive(t, body, asked)
+		if before != nil {
+			p.must(before.Respond([]byte("late")))
+		}
+		p.must(got.Respond(got.Data))
+		if m, err := k.wait(t.Context(), time.Hour); err != nil || string(m.Data) != body {
+			t.Errorf("%s: %v, %v", body, m, err)
+		}
+		if before != nil && before.Reply == got.Reply {
+			t.Error("two questions have one name")
+		}
+		before = got
+	}
+}
+
 // TestQuestionsWithoutAnswer: no responder is told at once, silence after the time that was given.
 func TestQuestionsWithoutAnswer(t *testing.T) {
 	p := newPlace(t)

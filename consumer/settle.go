@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -101,7 +102,9 @@ const headerRoom = 4096
 func (h *handler) store(work context.Context, r schemas.Result, body []byte, replace uint64, s run.State) bool {
 	pause := settleBackoffMin
 	for said := false; ; {
-		outcome, _, err := h.w.ledger.Settle(h.w.base, h.key, h.resultMsg(r, body), h.mine, replace)
+		m := h.resultMsg(r, body)
+		outcome, _, err := h.w.ledger.Settle(h.w.base, h.key, &m.Msg, h.mine, replace)
+		m.forgotten()
 		switch outcome {
 		case Stored:
 			h.finish(r, body, s)
@@ -242,19 +245,36 @@ func (h *handler) reply(r schemas.Result, body []byte) {
 	}
 	m := h.resultMsg(r, body)
 	m.Subject = h.replyTo
-	m.Header.Del(subjects.HeaderExpectedLastSubjectSequence)
-	_ = h.w.nc.PublishMsg(m)
+	_ = h.w.nc.PublishMsg(&m.Msg)
+	m.forgotten()
 }
 
-func (h *handler) resultMsg(r schemas.Result, body []byte) *nats.Msg {
-	m := &nats.Msg{Subject: h.w.names.Result(h.key.Queue, h.key.ID), Data: body, Header: make(nats.Header, 6)}
-	values := &[5]string{r.Status, h.key.ID, r.Source.Prompt, r.Source.Backend, h.d.msg.Header.Get(subjects.HeaderTraceparent)}
-	if len(values[4]) > 128 {
-		values[4] = ""
+// resultMessage is a result's message with the values of its headers. It is used again: a publish copies.
+type resultMessage struct {
+	nats.Msg
+	values [5]string
+}
+
+var messages = sync.Pool{New: func() any { return &resultMessage{Msg: nats.Msg{Header: make(nats.Header, 6)}} }}
+
+// forgotten takes a message back, without what it said.
+func (m *resultMessage) forgotten() {
+	clear(m.Header)
+	m.Data, m.Reply, m.values = nil, "", [5]string{}
+	messages.Put(m)
+}
+
+// resultMsg is the message of a result; it is forgotten when it was sent.
+func (h *handler) resultMsg(r schemas.Result, body []byte) *resultMessage {
+	m := messages.Get().(*resultMessage)
+	m.Subject, m.Data = h.w.names.Result(h.key.Queue, h.key.ID), body
+	m.values = [5]string{r.Status, h.key.ID, r.Source.Prompt, r.Source.Backend, h.d.msg.Header.Get(subjects.HeaderTraceparent)}
+	if len(m.values[4]) > 128 {
+		m.values[4] = ""
 	}
 	for i, name := range [...]string{subjects.HeaderStatus, subjects.HeaderRun, subjects.HeaderPrompt, subjects.HeaderBackend, subjects.HeaderTraceparent} {
-		if i < 2 || values[i] != "" {
-			m.Header[name] = values[i : i+1 : i+1]
+		if i < 2 || m.values[i] != "" {
+			m.Header[name] = m.values[i : i+1 : i+1]
 		}
 	}
 	return m

@@ -25,9 +25,9 @@ func TestAllocationsOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for mode, pin := range map[string]allocs.Pin{
-		schemas.ModeNone:       {Plain: 65, Race: 65},
-		schemas.ModeJSON:       {Plain: 69, Race: 69},
-		schemas.ModeJSONSchema: {Plain: 80, Race: 81},
+		schemas.ModeNone:       {Plain: 55, Race: 55},
+		schemas.ModeJSON:       {Plain: 59, Race: 59},
+		schemas.ModeJSONSchema: {Plain: 70, Race: 71},
 	} {
 		allocs.Check(t, "a run in mode "+mode, pin, func() {
 			if r, err := e.Run(t.Context(), ask(mode)); err != nil || r.Status != schemas.StatusSucceeded {
