@@ -178,3 +178,22 @@ func TestTheMeterIsAskedBeforeEveryCall(t *testing.T) {
 		t.Errorf("%+v", res.Failure)
 	}
 }
+
+// A bound of a program's own run is that of a request; one that is below 0 is refused.
+func TestMaxCostOfALibraryRun(t *testing.T) {
+	w := &wire{replies: []reply{says("{}", 3000, 400), says("{}", 3000, 400)}}
+	e := engineOver(t, priced(500), engine.WithTransport(w))
+	ask := engine.RunRequest{Prompt: "in-json", Inputs: map[string]any{"q": "x"}}
+	for most, category := range map[schemas.USD]string{-1: schemas.CategoryInvalidRequest, schemas.Dollar / 10_000: schemas.CategoryBudget} {
+		ask.MaxCost = most
+		if _, err := e.Run(t.Context(), ask); err == nil || w.calls() != 0 || (category == schemas.CategoryInvalidRequest) != errors.Is(err, engine.ErrInvalidRequest) {
+			t.Errorf("%s: %d calls, %v", most, w.calls(), err)
+		}
+	}
+	for _, most := range []schemas.USD{0, schemas.Dollar} {
+		ask.MaxCost = most
+		if r, err := e.Run(t.Context(), ask); err != nil || r.Status != schemas.StatusSucceeded {
+			t.Errorf("%s: %+v %v", most, r, err)
+		}
+	}
+}

@@ -47,6 +47,8 @@ type RunRequest struct {
 	// Attempts is how much RunResult.Attempts tells: schemas.AttemptsSummary (default), AttemptsNone, or AttemptsFull with all that
 	// was sent beyond the prompt and all that was answered, at most run.MaxContent bytes.
 	Attempts string
+	// MaxCost bounds what all calls may cost, those of judges too, over a larger max_cost of the prompt; 0 does not.
+	MaxCost schemas.USD
 	// SessionID is carried to providers that know sessions.
 	SessionID string
 	Metadata  map[string]string
@@ -57,6 +59,9 @@ type RunRequest struct {
 func (r *RunRequest) wire() (schemas.Request, error) {
 	out := schemas.Request{Prompt: r.Prompt, Messages: r.Messages, AppendMessages: r.AppendedMessages, Profile: r.Profile,
 		Settings: r.Settings, Output: r.Output, TransientRetries: r.TransientRetries, Attempts: r.Attempts, SessionID: r.SessionID, Metadata: r.Metadata}
+	if r.MaxCost != 0 {
+		out.MaxCost = &r.MaxCost
+	}
 	if len(r.Inputs) > 0 {
 		out.Inputs = make(map[string]json.RawMessage, len(r.Inputs))
 	}

@@ -35,6 +35,9 @@ func (a *app) runPipeline(ctx context.Context, f natsFlags, o runOptions, args [
 		return err
 	}
 	req := schemas.PipelineRequest{Pipeline: o.pipeline, Inputs: inputs, Reuse: o.reuse, Attempts: o.attempts}
+	if req.MaxCost, err = maxCost(o.maxCost); err != nil {
+		return err
+	}
 	if err := localOf(o.dir, "", o.queue, false).checkPipeline(name, req); err != nil {
 		return err
 	}
@@ -55,6 +58,10 @@ func (a *app) tryPipeline(ctx context.Context, o tryOptions, args []string) erro
 	if err != nil {
 		return err
 	}
+	most, err := maxCost(o.maxCost)
+	if err != nil {
+		return err
+	}
 	snap, err := prompts.LoadDir(o.dir)
 	if err != nil {
 		return err
@@ -65,6 +72,9 @@ func (a *app) tryPipeline(ctx context.Context, o tryOptions, args []string) erro
 	}
 	defer eng.Close()
 	req := engine.PipelineRequest{ID: "try", Pipeline: o.pipeline, Inputs: map[string]any{}, Attempts: o.attempts}
+	if most != nil {
+		req.MaxCost = *most
+	}
 	for name, raw := range inputs {
 		req.Inputs[name] = raw
 	}

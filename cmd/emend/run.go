@@ -44,6 +44,7 @@ func (a *app) runCmd() *cobra.Command {
 	c.Flags().StringVar(&o.pipeline, "pipeline", "", "run the pipeline `NAME` (or NAME@VERSION) in place of a prompt: all arguments are its inputs")
 	c.Flags().StringVar(&o.reuse, "reuse", "", "with --pipeline: auto, refresh or none (default: as the pipeline says)")
 	c.Flags().StringVar(&o.attempts, "attempts", "", "how much the result tells of what came before its output: summary (the default), none or full, with content")
+	c.Flags().StringVar(&o.maxCost, "max-cost", "", "the most that all calls may cost, in US `DOLLARS`: the call, or the pipeline's job, that could exceed it is not made")
 	c.Flags().DurationVar(&o.timeout, "timeout", 0, "give up waiting after this `TIME`; the run goes on")
 	return c
 }
@@ -51,6 +52,7 @@ func (a *app) runCmd() *cobra.Command {
 type runOptions struct {
 	dir, backend, queue, id, profile string
 	pipeline, reuse, attempts        string
+	maxCost                          string
 	timeout                          time.Duration
 }
 
@@ -61,6 +63,9 @@ func (a *app) publish(ctx context.Context, f natsFlags, o runOptions, args []str
 	}
 	req := schemas.Request{Prompt: args[0], Inputs: inputs, Profile: o.profile, Attempts: o.attempts}
 	if err := knownWord("--attempts", o.attempts, schemas.AttemptsWords); err != nil {
+		return err
+	}
+	if req.MaxCost, err = maxCost(o.maxCost); err != nil {
 		return err
 	}
 	told := o.backend != ""
@@ -82,6 +87,21 @@ func (a *app) publish(ctx context.Context, f natsFlags, o runOptions, args []str
 	return f.ask(ctx, asking{dir: o.dir, name: "run", limit: o.timeout, spares: []string{"event", "get"}}, func(ctx context.Context, client *consumer.Client) error {
 		return a.runOn(ctx, client, o, req)
 	})
+}
+
+// maxCost reads --max-cost; without it nothing is said.
+func maxCost(s string) (*schemas.USD, error) {
+	if s == "" {
+		return nil, nil
+	}
+	most, err := schemas.ParseUSD(s)
+	if err == nil && most == 0 {
+		err = errors.New("must be above 0, in US dollars")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--max-cost %q: %w", short(s), err)
+	}
+	return &most, nil
 }
 
 // runOn publishes the run, shows its events and prints its result.

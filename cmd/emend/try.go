@@ -21,7 +21,7 @@ import (
 
 type tryOptions struct {
 	dir, model, profile, mode, schema, url, keyEnv string
-	pipeline, attempts                             string
+	pipeline, attempts, maxCost                    string
 	repairs                                        int
 	// keyGiven says that keyEnv was given, perhaps empty.
 	keyGiven bool
@@ -55,6 +55,7 @@ func (a *app) try() *cobra.Command {
 	c.Flags().StringVar(&o.profile, "profile", "", "a profile in place of the prompt's")
 	c.Flags().StringVar(&o.pipeline, "pipeline", "", "run the pipeline `NAME` (or NAME@VERSION) of the folder: all arguments are its inputs")
 	c.Flags().StringVar(&o.attempts, "attempts", "", "how much the result tells of what came before its output: summary (the default), none or full, with content")
+	c.Flags().StringVar(&o.maxCost, "max-cost", "", "the most that all calls may cost, in US `DOLLARS`: the call, or the pipeline's job, that could exceed it is not made")
 	c.Flags().StringVar(&o.mode, "mode", "", "with --model: the output mode (default: json_schema with --schema, else none)")
 	c.Flags().StringVar(&o.schema, "schema", "", "with --model: a JSON Schema `FILE`")
 	c.Flags().IntVar(&o.repairs, "repairs", 1, "with --model and a checked mode: corrective calls, 0 to 3")
@@ -67,6 +68,13 @@ func (a *app) tryOut(ctx context.Context, o tryOptions, args []string) error {
 	snap, req, err := o.request(args)
 	if err != nil {
 		return err
+	}
+	most, err := maxCost(o.maxCost)
+	if err != nil {
+		return err
+	}
+	if most != nil {
+		req.MaxCost = *most
 	}
 	eng, err := engine.New(snap)
 	if err != nil {
