@@ -115,7 +115,7 @@ func (l *letter) backend(names subjects.Names) string {
 
 func (l *letter) entry(names subjects.Names) schemas.DeadEntry {
 	e := schemas.DeadEntry{Queue: l.key.Queue, ID: l.key.ID, Seq: l.seq, Reason: l.header.Get(subjects.HeaderReason), Error: l.header.Get(subjects.HeaderError),
-		Backend: l.backend(names), Worker: l.header.Get(subjects.HeaderWorker), At: l.at.UTC(), Bytes: len(l.body)}
+		Backend: l.backend(names), Pipeline: l.pipeline(names), Worker: l.header.Get(subjects.HeaderWorker), At: l.at.UTC(), Bytes: len(l.body)}
 	if at, err := time.Parse(time.RFC3339Nano, l.header.Get(subjects.HeaderPublished)); err == nil {
 		e.Published = at
 	}

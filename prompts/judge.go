@@ -161,11 +161,33 @@ func (c *compiled) distinct(r *report) {
 
 // GoChecks lists the validators that prompts and stages name and a program must bring: each name, and who names it first.
 func (s *Snapshot) GoChecks() map[string]string {
+	return s.voters(func(c *compiled) (names []string) {
+		for _, v := range c.votes {
+			if v.Go {
+				names = append(names, v.Name)
+			}
+		}
+		return names
+	})
+}
+
+// Judges lists the prompts that judge for others, as id@version, and who names each first.
+func (s *Snapshot) Judges() map[string]string {
+	return s.voters(func(c *compiled) (names []string) {
+		for _, j := range c.judges {
+			names = append(names, j.compiled.ref())
+		}
+		return names
+	})
+}
+
+// voters lists the entries of checks of a kind, and who names each first.
+func (s *Snapshot) voters(of func(*compiled) []string) map[string]string {
 	out := map[string]string{}
 	add := func(who string, c *compiled) {
-		for _, v := range c.votes {
-			if _, known := out[v.Name]; v.Go && !known {
-				out[v.Name] = who
+		for _, name := range of(c) {
+			if _, known := out[name]; !known {
+				out[name] = who
 			}
 		}
 	}

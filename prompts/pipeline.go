@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,7 +52,8 @@ func (s *Snapshot) findPipeline(ref string) (*compiledPipeline, *Problem) {
 	name, version, pinned := strings.Cut(ref, "@")
 	versions := s.pipelines[name]
 	if len(versions) == 0 {
-		return nil, &Problem{Path: "pipeline", Message: fmt.Sprintf("there is no pipeline %s%s", quoted(name), suggest(name, s.PipelineNames()))}
+		names := s.PipelineNames()
+		return nil, &Problem{Path: "pipeline", Message: fmt.Sprintf("there is no pipeline %s (there are %s)%s", quoted(name), cmp.Or(strings.Join(names, ", "), "none"), suggest(name, names))}
 	}
 	newest := versions[len(versions)-1]
 	if !pinned {

@@ -27,7 +27,9 @@ type DeadEntry struct {
 	Reason  string `json:"reason,omitempty"`
 	Error   string `json:"error,omitempty"`
 	Backend string `json:"backend,omitempty"`
-	Worker  string `json:"worker,omitempty"`
+	// Pipeline is the name of a pipeline run's, which has no backend.
+	Pipeline string `json:"pipeline,omitempty"`
+	Worker   string `json:"worker,omitempty"`
 	// Published is when the request was stored, At when it was given up.
 	Published time.Time `json:"published,omitzero"`
 	At        time.Time `json:"at"`

@@ -55,12 +55,28 @@ func (a *app) printLetters(queue string, q schemas.DeadQuery, list *schemas.Dead
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SEQ\tID\tREASON\tBACKEND\tAT\tERROR")
 	for _, l := range list.Letters {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", l.Seq, l.ID, l.Reason, l.Backend, l.At.Local().Format(time.DateTime), a.brief(l.Error))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", l.Seq, l.ID, l.Reason, placed(l), l.At.Local().Format(time.DateTime), a.brief(l.Error))
 	}
 	if list.More {
 		fmt.Fprintf(w, "...\tgo on with --after %d\n", list.After)
 	}
 	return w.Flush()
+}
+
+// placed is the backend of a letter's run, or its pipeline.
+func placed(l schemas.DeadEntry) string {
+	if l.Pipeline != "" {
+		return "pipeline " + l.Pipeline
+	}
+	return dash(l.Backend)
+}
+
+// on is placed in a sentence.
+func on(l schemas.DeadEntry) string {
+	if l.Pipeline != "" {
+		return placed(l)
+	}
+	return "backend " + placed(l)
 }
 
 // brief is the beginning of a line, for a table on a terminal; elsewhere nothing is cut.
@@ -94,7 +110,7 @@ func (a *app) deadShow() *cobra.Command {
 
 func (a *app) printLetter(d *schemas.DeadDetail) error {
 	fmt.Fprintf(a.out, "%s  %s  %s\n", a.colour(bold, d.ID), a.colour(red, d.Reason), d.Error)
-	fmt.Fprintf(a.out, "letter %d of %s, by worker %s; published %s at backend %s\n", d.Seq, d.At.Local().Format(time.DateTime), d.Worker, d.Published.Local().Format(time.DateTime), d.Backend)
+	fmt.Fprintf(a.out, "letter %d of %s, by worker %s; published %s for %s\n", d.Seq, d.At.Local().Format(time.DateTime), d.Worker, d.Published.Local().Format(time.DateTime), on(d.DeadEntry))
 	if d.Outcome != "" {
 		fmt.Fprintf(a.out, "the run's stored result is now: %s\n", a.colour(statusColour(d.Outcome), d.Outcome))
 	}

@@ -124,3 +124,19 @@ func refusedDead(t *testing.T, at func(...string) ran) {
 		}
 	}
 }
+
+// A letter of a pipeline run names the pipeline where that of another run names its backend.
+func TestDeadLettersNamePipelines(t *testing.T) {
+	dir := pricedDir(t)
+	url := regexp.MustCompile(`nats://[0-9.:]+`).FindString(background(t, "dev", "--dir", dir, "--port", "0")("NATS on"))
+	at := func(args ...string) ran { return emend(t, "", append(args, "--dir", dir, "--nats", url)...) }
+	if r := at("run", "--id", "one", "--pipeline", "all", "--max-cost", "0.00001", "document=x"); r.code != exitFailed {
+		t.Fatalf("run: %+v", r)
+	}
+	if r := at("dead", "ls"); !regexp.MustCompile(`one +budget +pipeline all +`).MatchString(r.out) {
+		t.Errorf("ls: %+v", r)
+	}
+	if r := at("dead", "show", "one"); !strings.Contains(r.out, " for pipeline all\n") {
+		t.Errorf("show: %+v", r)
+	}
+}

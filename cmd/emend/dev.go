@@ -84,7 +84,7 @@ func (a *app) greet(at, dir string, f natsFlags) {
 	fmt.Fprintf(a.out, "NATS on %s; from another shell in this folder:\n", at)
 	for _, p := range snap.Prompts() {
 		profile, ok := snap.Profiles()[p.Profile]
-		if !ok {
+		if !ok || judges(snap, p) {
 			continue
 		}
 		ref := fmt.Sprintf("%s@%d", p.ID, p.Version)
@@ -93,6 +93,18 @@ func (a *app) greet(at, dir string, f natsFlags) {
 		fmt.Fprintf(a.out, "  nats --server %s --timeout 2m req %s.ask.%s.%s '{\"prompt\": %q, \"inputs\": {%s}}'\n", at, snap.Config().NATS.Space,
 			profile.Backend, snap.Config().QueueNames()[0], ref, strings.TrimPrefix(each(names, ", %q: \"...\""), ", "))
 	}
+	for _, p := range snap.Pipelines() {
+		ref := fmt.Sprintf("%s@%d", p.Name, p.Version)
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(p.Inputs)), func(n string) bool { return !p.Inputs[n].Needed() })
+		fmt.Fprintf(a.out, "  %s\n", a.again("run", append([]string{"--nats", at, "--pipeline", ref, "document=@..."}, strings.Fields(each(names, " %s=..."))...)...))
+	}
+}
+
+// judges says that a prompt is there to judge: it takes a candidate, and checks name it.
+func judges(snap *prompts.Snapshot, p prompts.Prompt) bool {
+	_, takes := p.Inputs["candidate"]
+	_, named := snap.Judges()[fmt.Sprintf("%s@%d", p.ID, p.Version)]
+	return takes && named
 }
 
 func each(names []string, format string) string {

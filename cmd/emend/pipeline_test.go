@@ -35,7 +35,7 @@ func TestContractDigestExample(t *testing.T) {
 
 func TestTryOfAPipelineShowsItsStages(t *testing.T) {
 	got := emend(t, "", "try", "--dir", digestExample, "--pipeline", "contract-digest@1", "document=@"+digestExample+"/contract.md")
-	for _, want := range []string{"parties extract   0/4 running", "extract-0-1", "judge grounded@1: rejected", "stage attempt 2: correction", "duties normalize 1/1 advanced",
+	for _, want := range []string{"parties extract   0/4 running", "extract-0-1", "invalid: rule_failed", "- parties: rule ", "judge grounded@1: rejected", "stage attempt 2: correction", "duties normalize 1/1 advanced",
 		"contract-digest@1, 4 chunks", "parties extract   4/4 advanced, 1 corrected"} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("%q is not in\n%s", want, got.out)
@@ -48,7 +48,7 @@ func TestTryOfAPipelineShowsItsStages(t *testing.T) {
 
 func TestPipelineUsage(t *testing.T) {
 	for want, args := range map[string][]string{
-		"there is no pipeline":            {"try", "--dir", digestExample, "--pipeline", "nothing", "document=x"},
+		"there is no pipeline \"nothing\" (there are contract-digest)": {"try", "--dir", digestExample, "--pipeline", "nothing", "document=x"},
 		"the document is empty":           {"try", "--dir", digestExample, "--pipeline", "contract-digest", "document= "},
 		"--backend and --profile are for": {"run", "--pipeline", "contract-digest", "--backend", "m", "document=x"},
 		"write NAME or NAME@VERSION":      {"run", "--pipeline", "A b", "document=x"},

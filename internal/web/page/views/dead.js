@@ -17,7 +17,7 @@ export async function show(place, { params }) {
       swap(list, table(`Dead letters of queue ${queue}, oldest first`, [
         { label: "Run", class: "id", cell: (x) => runLink(x.queue, x.id) },
         { label: "Reason", cell: (x) => [x.reason || "–", x.error && h("span", { class: "dim" }, ` ${x.error}`)] },
-        { label: "Backend", cell: (x) => x.backend || "–" },
+        { label: "Backend", cell: (x) => (x.pipeline ? `pipeline ${x.pipeline}` : x.backend || "–") },
         { label: "Given up", cell: (x) => when(x.at) },
         { label: "Bytes", class: "n", cell: (x) => n(x.bytes) },
         { label: "Details", class: "wide", cell: (x) => h("button", { type: "button", "data-key": `open ${x.seq}`, onclick: () => open(x) }, "Look") },
@@ -31,7 +31,7 @@ export async function show(place, { params }) {
     const replay = h("form", { class: "filter", onsubmit: async (e) => {
       e.preventDefault();
       const b = replay.querySelector("button"), over = Object.fromEntries([...new FormData(replay)].filter(([, v]) => v));
-      if (await act(b, () => api(`dead/${path(queue)}/replay`, { id: x.id, seq: x.seq, ...over }), (r) => `run ${r.id} is queued again on ${r.backend}`)) { swap(detail); await draw(); }
+      if (await act(b, () => api(`dead/${path(queue)}/replay`, { id: x.id, seq: x.seq, ...over }), (r) => `run ${r.id} is queued again ${r.backend ? `on ${r.backend}` : "as a pipeline run"}`)) { swap(detail); await draw(); }
     } }, field("prompt", "Other prompt version", "id@version"), field("profile", "Other profile", ""), field("backend", "Other backend", ""), h("button", { class: "primary" }, "Replay"));
     const purge = h("button", { type: "button", class: "danger", onclick: async () => {
       if (await ask("Remove this dead letter?", `The request of run ${x.id} is removed for good and cannot be replayed.`, "Remove it") && await act(purge, () => api(`dead/${path(queue)}/purge`, { id: x.id, seq: x.seq }), (r) => `${r.removed} removed`)) { swap(detail); await draw(); }
