@@ -58,35 +58,50 @@ func (h *handler) leaner(ctx context.Context, all []schemas.Attempt, tries int) 
 	return lean, blob, had
 }
 
-// write stores the saved entry, the texts of its attempts apart where it is too large with them.
-func (h *handler) write(ctx context.Context) error {
+// write stores the saved entry. Where it is too large, the texts of its attempts stand apart, or all of its state, which is tried a
+// number of times.
+func (h *handler) write(ctx context.Context, tries int) error {
 	err := h.w.ledger.save(ctx, h.key, h.saved)
-	if !errors.Is(err, nats.ErrMaxPayload) || h.saved.State == nil {
-		return err
+	if errors.Is(err, nats.ErrMaxPayload) && h.saved.State != nil && h.saved.Apart == nil {
+		switch {
+		case h.fitsLean():
+			h.lighter(ctx)
+		case !h.apart(ctx, tries):
+			return err
+		}
+		err = h.w.ledger.save(ctx, h.key, h.saved)
 	}
-	lean, blob, had := h.leaner(ctx, h.saved.State.Attempts, 1)
-	if !had {
-		return err
+	if err == nil {
+		h.w.blobs.release(ctx, h.key.Queue, h.saved)
+		h.saved.kept = h.saved.Apart
 	}
+	return err
+}
+
+// lighter stores the texts of the entry's attempts apart.
+func (h *handler) lighter(ctx context.Context) {
 	s := *h.saved.State
-	s.Attempts = lean
+	var blob *schemas.Blob
+	s.Attempts, blob, _ = h.leaner(ctx, s.Attempts, 1)
 	h.saved.State, h.saved.Attempts = &s, blob
-	return h.w.ledger.save(ctx, h.key, h.saved)
 }
 
 // hold makes s the state that the entry is saved with.
-func (h *handler) hold(s run.State) { h.saved.State, h.saved.Attempts = &s, nil }
+func (h *handler) hold(s run.State) {
+	h.saved.State, h.saved.Attempts, h.saved.Apart, h.saved.Phase = &s, nil, nil, ""
+}
 
-// whole is a saved state with the texts of its attempts; nil for none.
+// whole is a saved state with what stands apart of it; nil for none.
 func (b *Blobs) whole(ctx context.Context, queue string, s *saved) (*run.State, error) {
-	if s.State == nil || s.Attempts == nil {
-		return s.State, nil
+	state, err := b.state(ctx, queue, s)
+	if err != nil || state == nil || s.Attempts == nil {
+		return state, err
 	}
-	all, err := b.told(ctx, queue, s.State.Attempts, s.Attempts)
+	all, err := b.told(ctx, queue, state.Attempts, s.Attempts)
 	if err != nil {
 		return nil, err
 	}
-	out := *s.State
+	out := *state
 	out.Attempts = all
 	return &out, nil
 }

@@ -79,7 +79,7 @@ func (w *Worker) replaces(ctx context.Context, k Key, r *schemas.Result, seq uin
 func (w *Worker) clear(ctx context.Context, k Key, seq uint64) error {
 	err := w.nc.Publish(w.names.Control(k.Queue, k.ID), nil)
 	if s, lost := w.ledger.load(ctx, k, seq); lost == nil {
-		w.ledger.erase(ctx, k, s)
+		w.erase(ctx, k, s)
 	}
 	if gone := w.ledger.runs.DeleteMsg(ctx, seq); gone != nil && !errors.Is(gone, jetstream.ErrMsgNotFound) && !errors.Is(gone, jetstream.ErrMsgDeleteUnsuccessful) {
 		err = errors.Join(err, gone)

@@ -349,23 +349,23 @@ func (h *handler) begin(ctx context.Context) error {
 	if h.d.count < 2 {
 		return nil
 	}
-	return h.write(ctx)
+	return h.write(ctx, 1)
 }
 
 func (h *handler) save(ctx context.Context, s run.State) error {
 	h.hold(s)
-	err := h.write(ctx)
+	err := h.write(ctx, 1)
 	switch {
 	case err == nil:
 		h.checkpoints = append(h.checkpoints, s)
 	case errors.Is(err, nats.ErrMaxPayload):
-		h.log().Warn().Msg("the state of the run is larger than max_payload; it goes on without a checkpoint")
+		h.log().Warn().Msg("the state of the run could not be stored; it goes on without a checkpoint")
 		return nil
 	}
 	return err
 }
 
-// slim is a state without its answer, for a store that cannot take it: the run starts anew, its bill stays.
+// slim is a state without its answer, for an entry or a store that cannot take it: the run starts anew, its bill stays.
 func (h *handler) slim(s *run.State) *run.State {
 	if s == nil || h.plan == nil {
 		return nil
@@ -403,10 +403,10 @@ func (h *handler) handBack(ctx context.Context, back HandBack) {
 			h.saved.begun = false
 		}
 		h.saved.Cause = back.Cause
-		err := h.write(ctx)
+		err := h.write(ctx, blobTries)
 		if errors.Is(err, nats.ErrMaxPayload) {
 			h.saved.State = h.slim(h.saved.State)
-			err = h.write(ctx)
+			err = h.write(ctx, 1)
 		}
 		if errors.Is(err, ErrOvertaken) {
 			h.lost(err, h.reached())
@@ -450,7 +450,7 @@ func (h *handler) ackNow() {
 		h.log().Warn().Err(err).Msg("the ack did not leave; the redelivery will find the result")
 	}
 	if h.saved != nil && h.saved.rev != 0 {
-		h.w.ledger.erase(context.WithoutCancel(h.w.base), h.key, h.saved)
+		h.w.erase(context.WithoutCancel(h.w.base), h.key, h.saved)
 	}
 }
 

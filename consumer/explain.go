@@ -169,7 +169,7 @@ func explainSaved(ctx context.Context, l *Ledger, k Key, e *Explanation) error {
 	}
 	e.Saved = &ExplainedState{At: entry.Created(), Cause: s.Cause, Starts: s.Starts}
 	if s.State != nil {
-		e.Saved.Phase, e.Saved.Calls, e.Saved.Repairs = s.State.Phase, s.State.Counts.Calls, s.State.Counts.Repairs
+		e.Saved.Phase, e.Saved.Calls, e.Saved.Repairs = cmp.Or(s.Phase, s.State.Phase), s.State.Counts.Calls, s.State.Counts.Repairs
 	}
 	return nil
 }

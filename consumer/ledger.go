@@ -118,11 +118,17 @@ type saved struct {
 	State  *run.State `json:"state,omitempty"`
 	// Attempts are those of State with their texts, where the entry has no room for them.
 	Attempts *schemas.Blob `json:"attempts,omitempty"`
+	// Apart holds the state as a whole, where the entry has no room for it; State is then one without an answer, and Phase the
+	// whole one's.
+	Apart *schemas.Blob `json:"apart,omitempty"`
+	Phase run.Phase     `json:"phase,omitempty"`
 	// By is the worker and delivery that wrote the entry: its next write tells an answer that was lost from another's write.
 	By string `json:"by,omitempty"`
 	// rev is the entry's revision, 0 for one that is not stored. begun says that this delivery noted its start.
 	rev   uint64
 	begun bool
+	// kept is what Apart is in the entry as it was last stored.
+	kept *schemas.Blob
 }
 
 const savedVersion = 1
@@ -168,7 +174,7 @@ func (l *Ledger) load(ctx context.Context, k Key, seq uint64) (*saved, error) {
 		none.rev = entry.Revision()
 		return none, nil
 	}
-	s.rev = entry.Revision()
+	s.rev, s.kept = entry.Revision(), s.Apart
 	return &s, nil
 }
 

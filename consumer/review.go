@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -165,13 +166,20 @@ func (h *handler) escalate(work context.Context, s run.State, replace uint64) {
 	}
 }
 
-// lighten stores the texts of an entry's attempts apart, and reports whether there were any.
+// lighten stores the texts of an entry's attempts apart, or else leaves out what its votes say beside their codes, and reports whether
+// there was any of it.
 func (h *handler) lighten(ctx context.Context, r *review) bool {
-	lean, blob, had := h.leaner(ctx, r.State.Attempts, blobTries)
-	if had {
+	if lean, blob, had := h.leaner(ctx, r.State.Attempts, blobTries); had {
 		r.State.Attempts, r.Attempts = lean, blob
+		return true
 	}
-	return had
+	votes, n, size := bareVotes(r.State.Votes)
+	if n == 0 {
+		return false
+	}
+	r.State.Votes = votes
+	r.Planned.Warnings = append(slices.Clone(r.Planned.Warnings), unguidedText("the review", n, size, h.w.nc.MaxPayload()))
+	return true
 }
 
 // unescalated settles a run whose review has no room in a message.

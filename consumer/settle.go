@@ -44,13 +44,13 @@ func (h *handler) settle(work context.Context, r schemas.Result, replace uint64,
 	return h.store(work, r, body, replace, s)
 }
 
-// smaller makes a result fit into a message: it leaves out the next correction, which can be made again from the answer, then
-// stores the texts of attempts and then the output apart, in the queue's object bucket, trying until they are stored or the
-// process must stop. What is large all the same, or belongs to a queue without a bucket to be had, is a clear failure in place
-// of a loop.
+// smaller makes a result fit into a message: it leaves out the next correction, which can be made again from the answer, and
+// stores the texts of attempts apart, in the queue's object bucket; then it leaves out a pipeline's jobs, stores the output apart if
+// that is enough, and leaves out what votes say beside their codes. What is large all the same, or belongs to a queue without a
+// bucket to be had, is a clear failure in place of a loop.
 func (h *handler) smaller(work context.Context, r schemas.Result, size int) (schemas.Result, []byte, error) {
 	out := r
-	for _, less := range []func(context.Context, schemas.Result) schemas.Result{uncorrected, h.untold, h.unfilled} {
+	for _, less := range []func(context.Context, schemas.Result) schemas.Result{uncorrected, h.untold, h.unlisted, h.unfilledEnough, h.unguided, h.unfilled} {
 		out = less(work, out)
 		if body, err := schemas.Marshal(out); err != nil || int64(len(body))+headerRoom <= h.w.nc.MaxPayload() {
 			return out, body, err
@@ -93,7 +93,7 @@ func (h *handler) unfilled(work context.Context, r schemas.Result) schemas.Resul
 	return out
 }
 
-// blobTries bounds how often an output is tried to be stored apart.
+// blobTries bounds how often an output or a state is tried to be stored apart.
 const blobTries = 5
 
 // headerRoom is kept for the headers of a result.
@@ -296,6 +296,7 @@ func (h *handler) stamp(r *schemas.Result) {
 // tooLarge replaces a result that the server cannot take: a clear failure in place of a loop.
 func tooLarge(r schemas.Result, size int, limit int64) schemas.Result {
 	return schemas.Result{ID: r.ID, Queue: r.Queue, Status: schemas.StatusFailed, Counts: r.Counts, Source: r.Source, Attempts: []schemas.Attempt{},
+		Usage: r.Usage, ValidatorUsage: r.ValidatorUsage, Cost: r.Cost, Review: r.Review,
 		TimingMS: r.TimingMS, Request: r.Request, Metadata: r.Metadata,
 		Error: &schemas.Error{Category: schemas.CategoryInternal, MayHaveBeenBilled: true,
 			Message: fmt.Sprintf("the result has %d bytes, the server's max_payload is %d; ask for less, or raise max_payload", size, limit)}}

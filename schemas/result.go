@@ -55,7 +55,7 @@ type Result struct {
 	// OutputBlob stands in place of the output or text of a result that is larger than a message may be.
 	OutputBlob *Blob       `json:"output_blob,omitempty"`
 	Validation *Validation `json:"validation,omitempty"`
-	// Usage is absent from failed runs: see the finished event.
+	// Usage is absent from failed runs, see the finished event, but for those whose result was too large to be stored.
 	Usage *Usage `json:"usage,omitempty"`
 	// ValidatorUsage sums the calls of all validators, apart from Usage.
 	ValidatorUsage *Usage `json:"validator_usage,omitempty"`
