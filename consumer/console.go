@@ -192,7 +192,7 @@ func (c *Console) ended(recent *web.Recent, m jetstream.Msg, meta *jetstream.Msg
 	}
 	h := m.Headers()
 	recent.Ended(web.Run{Queue: queue, ID: id, Status: h.Get(subjects.HeaderStatus), Prompt: h.Get(subjects.HeaderPrompt),
-		Backend: h.Get(subjects.HeaderBackend), At: meta.Timestamp, Place: meta.Sequence.Stream})
+		Backend: h.Get(subjects.HeaderBackend), Pipeline: h.Get(subjects.HeaderPipeline), At: meta.Timestamp, Place: meta.Sequence.Stream})
 }
 
 // beginnings notes which runs begin and which are put down.

@@ -455,7 +455,11 @@ func (h *handler) ackNow() {
 }
 
 func (h *handler) log() *zerolog.Logger {
-	l := h.w.log.With().Str("run", h.key.ID).Str("queue", h.key.Queue).Str("backend", h.backend).Uint64("delivery", h.d.count).Logger()
+	place, name := "backend", h.backend
+	if h.pipe != nil {
+		place, name = "pipeline", h.pipe.name
+	}
+	l := h.w.log.With().Str("run", h.key.ID).Str("queue", h.key.Queue).Str(place, name).Uint64("delivery", h.d.count).Logger()
 	if id := h.traceID(); id != "" {
 		l = l.With().Str("trace", id).Logger()
 	}

@@ -252,7 +252,7 @@ func (h *handler) reply(r schemas.Result, body []byte) {
 // resultMessage is a result's message with the values of its headers. It is used again: a publish copies.
 type resultMessage struct {
 	nats.Msg
-	values [5]string
+	values [6]string
 }
 
 var messages = sync.Pool{New: func() any { return &resultMessage{Msg: nats.Msg{Header: make(nats.Header, 6)}} }}
@@ -260,7 +260,7 @@ var messages = sync.Pool{New: func() any { return &resultMessage{Msg: nats.Msg{H
 // forgotten takes a message back, without what it said.
 func (m *resultMessage) forgotten() {
 	clear(m.Header)
-	m.Data, m.Reply, m.values = nil, "", [5]string{}
+	m.Data, m.Reply, m.values = nil, "", [6]string{}
 	messages.Put(m)
 }
 
@@ -268,11 +268,11 @@ func (m *resultMessage) forgotten() {
 func (h *handler) resultMsg(r schemas.Result, body []byte) *resultMessage {
 	m := messages.Get().(*resultMessage)
 	m.Subject, m.Data = h.w.names.Result(h.key.Queue, h.key.ID), body
-	m.values = [5]string{r.Status, h.key.ID, r.Source.Prompt, r.Source.Backend, h.d.msg.Header.Get(subjects.HeaderTraceparent)}
+	m.values = [6]string{r.Status, h.key.ID, r.Source.Prompt, r.Source.Backend, h.d.msg.Header.Get(subjects.HeaderTraceparent), h.pipe.ref()}
 	if len(m.values[4]) > 128 {
 		m.values[4] = ""
 	}
-	for i, name := range [...]string{subjects.HeaderStatus, subjects.HeaderRun, subjects.HeaderPrompt, subjects.HeaderBackend, subjects.HeaderTraceparent} {
+	for i, name := range [...]string{subjects.HeaderStatus, subjects.HeaderRun, subjects.HeaderPrompt, subjects.HeaderBackend, subjects.HeaderTraceparent, subjects.HeaderPipeline} {
 		if i < 2 || m.values[i] != "" {
 			m.Header[name] = m.values[i : i+1 : i+1]
 		}

@@ -373,6 +373,8 @@ func TestPageShowsAPipelineAsATree(t *testing.T) {
 	b.shot("pipeline")
 	b.open("", "Overview")
 	b.shows("pipelines / default")
+	b.open("runs", "Runs")
+	b.shows("pipeline digest@1")
 }
 
 // TestPageOfTenThousandRunsIsQuick prints how long each view takes with ten thousand results stored, as the browser sees it.

@@ -10,6 +10,7 @@ import (
 
 	"emend/internal/devnats"
 	"emend/schemas"
+	"emend/subjects"
 )
 
 // pipelineFiles are a pipeline over lines with two lanes: names is a list of each line, notes another.
@@ -80,6 +81,9 @@ func TestPipelineEndToEnd(t *testing.T) {
 	s.worker()
 	s.publishPipeline("one", document(lines(4, "x")))
 	r := s.ends("one", schemas.StatusSucceeded)
+	if h := s.stored(s.names.ResultsStream(), s.names.Result("default", "one")).Headers(); h.Get(subjects.HeaderPipeline) != "digest@1" || h.Get(subjects.HeaderPrompt) != "" {
+		t.Errorf("headers %v", h)
+	}
 	if want := `{"names":["n1","all","n2","n3","n4"],"notes":"tidied"}`; string(r.Output) != want {
 		t.Errorf("output %s, want %s", r.Output, want)
 	}

@@ -141,7 +141,7 @@ func TestAddressesAreThoseOfSubjects(t *testing.T) {
 }
 
 func TestHeadersAndKindsAreOurs(t *testing.T) {
-	known := []string{subjects.HeaderReplyTo, subjects.HeaderStatus, subjects.HeaderRun, subjects.HeaderPrompt, subjects.HeaderBackend, subjects.HeaderReason, subjects.HeaderError,
+	known := []string{subjects.HeaderReplyTo, subjects.HeaderStatus, subjects.HeaderRun, subjects.HeaderPrompt, subjects.HeaderBackend, subjects.HeaderPipeline, subjects.HeaderReason, subjects.HeaderError,
 		subjects.HeaderSubject, subjects.HeaderWorker, subjects.HeaderPublished, subjects.HeaderRequest, subjects.HeaderTraceparent, subjects.HeaderTracestate,
 		subjects.HeaderServiceError, subjects.HeaderServiceErrorCode}
 	doc := asyncAPI(t)

@@ -9,11 +9,12 @@ const AckPrefix = "$JS.ACK."
 const (
 	// HeaderReplyTo of a request: where a core copy of the stored result goes. It must match the allowed inboxes.
 	HeaderReplyTo = "Emend-Reply-To"
-	// HeaderStatus, HeaderRun, HeaderPrompt and HeaderBackend of a result, for consumers that filter.
-	HeaderStatus  = "Emend-Status"
-	HeaderRun     = "Emend-Run"
-	HeaderPrompt  = "Emend-Prompt"
-	HeaderBackend = "Emend-Backend"
+	// HeaderStatus, HeaderRun, HeaderPrompt and HeaderBackend of a result, for consumers that filter; a pipeline run's has HeaderPipeline.
+	HeaderStatus   = "Emend-Status"
+	HeaderRun      = "Emend-Run"
+	HeaderPrompt   = "Emend-Prompt"
+	HeaderBackend  = "Emend-Backend"
+	HeaderPipeline = "Emend-Pipeline"
 	// Headers of a dead letter: category, message, the subject it came on, who wrote it, when it was published.
 	HeaderReason    = "Emend-Reason"
 	HeaderError     = "Emend-Error"

@@ -108,11 +108,11 @@ func (r *Recent) underWay(f Filter) []Run {
 
 func started(k runKey, event []byte) Run {
 	var e struct {
-		At              time.Time
-		Prompt, Backend string
+		At                        time.Time
+		Prompt, Backend, Pipeline string
 	}
 	_ = json.Unmarshal(event, &e) // what cannot be read stays empty
-	return Run{Queue: k.queue, ID: k.id, Status: StatusRunning, Prompt: e.Prompt, Backend: e.Backend, At: e.At}
+	return Run{Queue: k.queue, ID: k.id, Status: StatusRunning, Prompt: e.Prompt, Backend: e.Backend, Pipeline: e.Pipeline, At: e.At}
 }
 
 func (f Filter) takes(r Run) bool {

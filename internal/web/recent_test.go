@@ -78,3 +78,13 @@ func TestRecentIsBounded(t *testing.T) {
 		t.Error("the latest is not listed")
 	}
 }
+
+// A pipeline run is told by its pipeline: it has neither prompt nor backend.
+func TestRecentTellsPipelines(t *testing.T) {
+	r := NewRecent(10)
+	r.Started("q", "a", []byte(`{"pipeline": "digest@1"}`))
+	r.Ended(Run{Queue: "q", ID: "b", Status: "succeeded", Pipeline: "digest@2", Place: 1})
+	if got := r.List(Filter{Limit: 10}); len(got) != 2 || got[0].Pipeline != "digest@1" || got[1].Pipeline != "digest@2" {
+		t.Errorf("%+v", got)
+	}
+}

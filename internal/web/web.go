@@ -79,12 +79,14 @@ const StatusRunning = "running"
 
 // Run is a line of the list of runs.
 type Run struct {
-	Queue   string    `json:"queue"`
-	ID      string    `json:"id"`
-	Status  string    `json:"status"`
-	Prompt  string    `json:"prompt,omitempty"`
-	Backend string    `json:"backend,omitempty"`
-	At      time.Time `json:"at"`
+	Queue   string `json:"queue"`
+	ID      string `json:"id"`
+	Status  string `json:"status"`
+	Prompt  string `json:"prompt,omitempty"`
+	Backend string `json:"backend,omitempty"`
+	// Pipeline is name@version of a pipeline run, which has neither prompt nor backend.
+	Pipeline string    `json:"pipeline,omitempty"`
+	At       time.Time `json:"at"`
 	// Place orders the list; it goes into Filter.Before. Absent from a running one, which stands before all others.
 	Place uint64 `json:"place,omitempty"`
 }

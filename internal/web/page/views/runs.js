@@ -22,7 +22,7 @@ export function show(place, { params }) {
         { label: "Run", class: "id", cell: (x) => runLink(x.queue, x.id) },
         { label: "Status", cell: (x) => pill(x.status, x.status === "running") },
         { label: "Queue", cell: (x) => x.queue },
-        { label: "Prompt", cell: (x) => x.prompt || "inline" },
+        { label: "Prompt", cell: (x) => x.prompt || (x.pipeline ? `pipeline ${x.pipeline}` : "inline") },
         { label: "Backend", cell: (x) => x.backend || "–" },
         { label: "Time", class: "wide", cell: (x) => when(x.at) },
       ], r.runs, "No run among the latest ten thousand fits."));
