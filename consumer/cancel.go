@@ -17,6 +17,7 @@ import (
 // that it had already ended with, or not_found.
 func (w *Worker) Cancel(ctx context.Context, k Key) (schemas.CancelReply, error) {
 	out := schemas.CancelReply{ID: k.ID, Queue: k.Queue}
+	asked := false
 	for range cancelTries {
 		r, seq, err := w.ledger.Result(ctx, k)
 		if err != nil {
@@ -34,8 +35,8 @@ func (w *Worker) Cancel(ctx context.Context, k Key) (schemas.CancelReply, error)
 			return out, err
 		}
 		if r != nil && !queued {
-			out.Status = r.Status
-			return out, nil
+			out.Status, out.Cancelled = r.Status, asked && r.Status == schemas.StatusCancelled
+			return out, w.cleared(ctx, k, out.Cancelled)
 		}
 		if m == nil {
 			out.Status = schemas.CancelNotFound
@@ -46,20 +47,53 @@ func (w *Worker) Cancel(ctx context.Context, k Key) (schemas.CancelReply, error)
 			}
 			return out, err
 		}
+		if pipelineOf(backend) != "" && !asked {
+			asked = true
+			if err := w.askCoordinator(ctx, k, seq); err != nil {
+				return out, err
+			}
+			continue
+		}
 		settled, err := w.settleCancelled(ctx, k, backend, m, seq)
 		if settled == Stored {
 			out.Status, out.Cancelled = schemas.StatusCancelled, true
 			if pipelineOf(backend) == "" {
 				return out, w.clear(ctx, k, m.Sequence)
 			}
-			stopped := w.stopChildren(ctx, k)
-			return out, errors.Join(w.clear(ctx, k, m.Sequence), w.cancelChildren(ctx, k), stopped)
+			return out, errors.Join(w.clear(ctx, k, m.Sequence), w.cancelChildren(ctx, k))
 		}
 		if err != nil && settled != Another {
 			return out, err
 		}
 	}
 	return out, errors.New("the run is being settled by others; ask again")
+}
+
+// coordinatorWithin is how long whoever coordinates a cancelled pipeline run may take to settle it with what its jobs have done. One
+// that nobody coordinates, or whose coordinator does not answer, is settled without.
+const coordinatorWithin = 900 * time.Millisecond
+
+// askCoordinator stops a pipeline run and its jobs, and waits until its coordinator has settled it, by another result than that of
+// sequence before.
+func (w *Worker) askCoordinator(ctx context.Context, k Key, before uint64) error {
+	if err := errors.Join(w.stopChildren(ctx, k), w.nc.Publish(w.names.Control(k.Queue, k.ID), nil)); err != nil {
+		return err
+	}
+	within := time.Now().Add(coordinatorWithin)
+	for time.Now().Before(within) && sleep(ctx, 25*time.Millisecond) {
+		if _, seq, err := w.ledger.Result(ctx, k); err != nil || seq != before {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// cleared takes away the jobs of a pipeline run that was cancelled.
+func (w *Worker) cleared(ctx context.Context, k Key, cancelled bool) error {
+	if !cancelled {
+		return nil
+	}
+	return w.cancelChildren(ctx, k)
 }
 
 // replaces reports whether a queued request (nil for none) is one whose result may replace r.

@@ -35,6 +35,8 @@ type coordination struct {
 	tasks   *tasks
 	// ready are outcomes to be told to the machine.
 	ready []pipeline.Ended
+	// swept says that the jobs are taken away all together, once the run is settled: whoever cancelled it waits for that.
+	swept bool
 	// end is set when the machine has finished. quiet says that somebody else has told how the run ended: nothing is told after it.
 	end   *pipeline.Result
 	quiet bool
@@ -140,25 +142,28 @@ func (c *coordination) stopped(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, context.DeadlineExceeded):
-		return c.expire()
+		return c.over(schemas.StatusExpired)
 	case errors.Is(cause, errCancelled):
-		c.quiet = true
-		return c.perform(c.run.Run.Step(pipeline.Stopped{Status: schemas.StatusCancelled}))
+		c.quiet = c.settledByOthers(c.h.w.base)
+		return c.over(schemas.StatusCancelled)
 	}
 	return errPutDown
 }
 
-// expiresWithin is how long jobs whose time is over may take to say so. They are not cancelled before: who is cancelled in a call
-// does not tell in his result that it was made.
-const expiresWithin = 500 * time.Millisecond
+// overWithin is how long jobs of a run that is over may take to say what they have done. Those of one whose time is over are not
+// cancelled before: who is cancelled in a call by somebody else does not tell in his result that it was made.
+const overWithin = 400 * time.Millisecond
 
-// expire ends the run whose time is over, once its jobs have ended, whose time is over too, or do not say so. What goes wrong on the
-// way keeps nobody.
-func (c *coordination) expire() error {
-	patience := time.NewTimer(expiresWithin)
+// over ends the run whose time is over, or which was cancelled, once its jobs have ended, which end by themselves, or do not say so.
+// What goes wrong on the way keeps nobody.
+func (c *coordination) over(status string) error {
+	if status == schemas.StatusCancelled {
+		c.tellWorkers()
+	}
+	patience := time.NewTimer(overWithin)
 	defer patience.Stop()
 	c.reuse.waiting = nil
-	acts := c.run.Run.Step(pipeline.TimeUp{})
+	acts := c.run.Run.Step(pipeline.TimeUp{Status: status})
 	for {
 		if err := c.perform(acts); err != nil || c.end != nil {
 			return err
@@ -170,7 +175,7 @@ func (c *coordination) expire() error {
 		case <-c.tasks.wake:
 			_ = c.reported()
 		case <-patience.C:
-			acts = c.run.Run.Step(pipeline.Stopped{Status: schemas.StatusExpired})
+			acts = c.run.Run.Step(pipeline.Stopped{Status: status})
 		}
 	}
 }
@@ -228,6 +233,12 @@ func (c *coordination) stopAll(acts []pipeline.Action) {
 	if !ends || !unanswered(end.Result.Status) || len(c.out) == 0 {
 		return
 	}
+	c.swept = end.Result.Status == schemas.StatusCancelled
+	c.tellWorkers()
+}
+
+// tellWorkers has all workers stop the jobs.
+func (c *coordination) tellWorkers() {
 	ctx, cancel := context.WithTimeout(c.h.w.base, serviceWait)
 	defer cancel()
 	if err := c.h.w.stopChildren(ctx, c.h.key); err != nil {
@@ -252,10 +263,13 @@ func (c *coordination) conclude(work context.Context, err error, replace uint64)
 		h.log().Warn().Err(err).Msg("a job could not be published or looked at; the pipeline run is handed back")
 		h.handBack(h.w.base, HandBack{Delay: ledgerRetry, Cause: "ledger"})
 	default:
-		if unanswered(c.end.Status) {
+		if unanswered(c.end.Status) && !c.swept {
 			c.clear()
 		}
 		h.settle(work, c.result(), replace, run.State{})
+		if c.swept {
+			c.clear()
+		}
 	}
 }
 

@@ -174,7 +174,7 @@ func (c *coordination) forget(j pipeline.Job) *child {
 // abandon has a job ended that nobody needs any more.
 func (c *coordination) abandon(j pipeline.Job) {
 	ch := c.forget(j)
-	if ch == nil {
+	if ch == nil || c.swept {
 		return
 	}
 	w := c.h.w

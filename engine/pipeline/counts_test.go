@@ -102,7 +102,7 @@ var tooLong = func() *Expression {
 // again keeps account of an accepted answer that is asked for again; false for any other.
 func (e *ends) again(j Job, o Outcome, a *account) bool {
 	step := e.run.Binding(j)
-	if j.Stage != schemas.StageNormalize || !o.accepted() || len(o.Output) < 6 || e.run.failure != nil || e.run.expiring {
+	if j.Stage != schemas.StageNormalize || !o.accepted() || len(o.Output) < 6 || e.run.failure != nil || e.run.ending != "" {
 		return false
 	}
 	switch {
@@ -188,7 +188,7 @@ func TestCountsAddUp(t *testing.T) {
 		e.do(r.Step(Begun{}))
 		for n := 0; e.end == nil; n++ {
 			if n == stopAt {
-				e.do(r.Step(rapid.SampledFrom([]Event{TimeUp{}, Stopped{schemas.StatusCancelled}, Stopped{schemas.StatusExpired}}).Draw(rt, "stop")))
+				e.do(r.Step(rapid.SampledFrom([]Event{TimeUp{}, TimeUp{schemas.StatusCancelled}, Stopped{schemas.StatusCancelled}, Stopped{schemas.StatusExpired}}).Draw(rt, "stop")))
 				continue
 			}
 			if len(e.out) == 0 {

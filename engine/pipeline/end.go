@@ -82,14 +82,14 @@ func (r *Run) last() (acts []Action) {
 	return acts
 }
 
-// expire lets the jobs that are out end by themselves, as their time is over, too: what they have done counts. The last one ends the
+// over lets the jobs that are out end by themselves, as their time is over, too: what they have done counts. The last one ends the
 // run.
-func (r *Run) expire() []Action {
-	r.expiring, r.held = true, nil
+func (r *Run) over(status string) []Action {
+	r.ending, r.held = status, nil
 	if len(r.out) > 0 {
 		return nil
 	}
-	return r.stop(schemas.StatusExpired)
+	return r.stop(status)
 }
 
 // late counts a job of a run whose time is over.

@@ -158,8 +158,8 @@ type Ended struct {
 }
 
 // TimeUp says that the run's time is over, and that of its jobs with it: they are waited for, and what they have done counts. Stopped
-// ends the wait.
-type TimeUp struct{}
+// ends the wait. Status is expired, as "", or cancelled.
+type TimeUp struct{ Status string }
 
 // Stopped ends the run from outside: Status is cancelled or expired.
 type Stopped struct{ Status string }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -26,11 +27,11 @@ type Run struct {
 	// failure is the first failed job in order so far.
 	failure *failure
 	done    bool
-	// expiring says that the time is over: jobs that are out only count when they end, and the last ends the run.
-	expiring bool
-	sums     sums
-	tallies  []*tally
-	report   report
+	// ending is the status of a run whose time is over: jobs that are out only count when they end, and the last ends the run.
+	ending  string
+	sums    sums
+	tallies []*tally
+	report  report
 	// keeps are the outputs that a step accepted.
 	keeps []Action
 }
@@ -141,7 +142,7 @@ func (r *Run) Step(e Event) []Action {
 		acts := r.ended(e.Job, e.Outcome)
 		return append(append(r.keeps, acts...), r.stuck()...)
 	case TimeUp:
-		return r.expire()
+		return r.over(cmp.Or(e.Status, schemas.StatusExpired))
 	case Stopped:
 		return r.stop(e.Status)
 	}
@@ -188,9 +189,9 @@ func (r *Run) ended(j Job, o Outcome) (acts []Action) {
 	r.sums.add(o)
 	t.note(j, o)
 	switch {
-	case o.Status == schemas.StatusExpired || r.expiring:
+	case o.Status == schemas.StatusExpired || r.ending != "":
 		r.late(j, o, t)
-		return r.expire()
+		return r.over(cmp.Or(r.ending, schemas.StatusExpired))
 	case o.accepted():
 		acts = r.accepted(j, o, t)
 	case o.rejected():
