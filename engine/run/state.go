@@ -154,7 +154,7 @@ type State struct {
 	// until the correction is kept.
 	Targets []string `json:"targets,omitempty"`
 	Base    string   `json:"base,omitempty"`
-	// Changed are the places that targeted corrections changed without being asked to, over the whole run.
+	// Changed are the places that targeted corrections changed without being asked to, in the stage attempt.
 	Changed []string `json:"changed,omitempty"`
 	// Chain says that the validators are asked about a candidate that breaks rules alone: those votes are rejections.
 	Chain bool `json:"chain,omitempty"`
