@@ -208,3 +208,36 @@ func TestTimeUpWaitsForTheJobs(t *testing.T) {
 		t.Errorf("%+v", c.end)
 	}
 }
+
+// All workers hear of a run that fails, before any of its jobs is cancelled, and up to which request; of one that has an answer, or
+// no job out, they hear nothing.
+func TestWorkersHearOfARunThatEndsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	c := coordinated(p)
+	heard, err := p.nc.SubscribeSync(p.names.AllControls())
+	p.must(err)
+	finish := func(status string) {
+		c.stopAll([]pipeline.Action{pipeline.Abandon{}, pipeline.Finish{Result: pipeline.Result{Status: status}}})
+		p.must(p.nc.Flush())
+	}
+	finish(schemas.StatusFailed)
+	c.stopAll(nil)
+	job := c.testJob(1, "mock", "one")
+	p.must(c.begin(job))
+	p.must(c.next(t)) // its request is stored
+	finish(schemas.StatusSucceeded)
+	if n, _, err := heard.Pending(); n != 0 || err != nil {
+		t.Fatalf("%d notices, %v", n, err)
+	}
+	finish(schemas.StatusFailed)
+	m, err := heard.NextMsg(serviceWait)
+	p.must(err)
+	if m.Subject != p.names.Control("default", "parent") || string(m.Data) != "1" || c.swept {
+		t.Errorf("%s %s", m.Subject, m.Data)
+	}
+	finish(schemas.StatusCancelled)
+	if n, _, _ := heard.Pending(); n != 1 || !c.swept {
+		t.Errorf("%d notices of a cancelled run, swept %v", n, c.swept)
+	}
+}
