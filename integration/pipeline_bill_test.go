@@ -96,9 +96,13 @@ func TestTheBillCountsNoJobTwice(t *testing.T) {
 		s.must(err)
 		before := held.CachedInfo().State.Consumers
 		s.bill(time.Hour)
-		held, err = s.js.Stream(ctx, stream)
-		s.must(err)
-		if now := held.CachedInfo().State.Consumers; now != before {
+		now := before + 1
+		for tries := 0; now > before && tries < 300; tries++ { // the library deletes one that it began anew beside: asked so often, not until idle readers go by themselves
+			held, err := s.js.Stream(ctx, stream)
+			s.must(err)
+			now = held.CachedInfo().State.Consumers
+		}
+		if now > before { // fewer, where a reader of the test itself went meanwhile
 			t.Errorf("%s: %d readers stand when the bill is made, %d before", stream, now, before)
 		}
 	}
