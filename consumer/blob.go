@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -58,6 +59,9 @@ func (b *Blobs) Put(ctx context.Context, queue string, content []byte) (string, 
 	if err != nil {
 		return "", fmt.Errorf("bucket %s: %w", b.names.ObjectBucket(queue), err)
 	}
+	if info, err := bucket.GetInfo(ctx, name); err == nil && holds(info, sum, len(content)) && time.Since(info.ModTime) < blobGrace/2 {
+		return name, nil // it outlives what names it from now on; stored anew, its chunks would go while others read them
+	}
 	chunk := uint32(min(maxChunk, b.js.Conn().MaxPayload()-headerRoom))
 	meta := jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}
 	if _, err := bucket.Put(ctx, meta, bytes.NewReader(content)); err != nil {
@@ -66,30 +70,73 @@ func (b *Blobs) Put(ctx context.Context, queue string, content []byte) (string, 
 	return name, nil
 }
 
+// holds reports whether an object says to be some content.
+func holds(info *jetstream.ObjectInfo, sum [sha256.Size]byte, size int) bool {
+	return !info.Deleted && info.Size == uint64(size) && info.Digest == "SHA-256="+base64.URLEncoding.EncodeToString(sum[:])
+}
+
 // Get returns the content under a SHA-256 in a queue's bucket, at most limit bytes of it; ErrNoBlob if it is not there.
 func (b *Blobs) Get(ctx context.Context, queue, sha string, limit int64) ([]byte, error) {
-	bucket, err := b.js.ObjectStore(ctx, b.names.ObjectBucket(queue))
+	name := b.names.ObjectBucket(queue)
+	bucket, err := b.js.ObjectStore(ctx, name)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil, ErrNoBlob
 	}
 	if err != nil {
-		return nil, fmt.Errorf("bucket %s: %w", b.names.ObjectBucket(queue), err)
+		return nil, fmt.Errorf("bucket %s: %w", name, err)
 	}
-	info, err := bucket.GetInfo(ctx, sha)
-	switch {
-	case errors.Is(err, jetstream.ErrObjectNotFound):
-		return nil, ErrNoBlob
-	case err != nil:
-		return nil, fmt.Errorf("blob sha256:%s: %w", sha, err)
-	case info.Size > uint64(limit):
-		return nil, fmt.Errorf("blob sha256:%s has %d bytes, allowed are %d", sha, info.Size, limit)
-	}
-	content, err := bucket.GetBytes(ctx, sha)
+	stream, err := b.js.Stream(ctx, "OBJ_"+name)
 	if err != nil {
-		return nil, fmt.Errorf("blob sha256:%s: %w", sha, err)
+		return nil, fmt.Errorf("bucket %s: %w", name, err)
 	}
-	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != sha {
-		return nil, fmt.Errorf("blob sha256:%s %w", sha, errOther)
+	pause := chunkPause
+	for tries := 1; ; tries++ {
+		info, err := bucket.GetInfo(ctx, sha)
+		switch {
+		case errors.Is(err, jetstream.ErrObjectNotFound):
+			return nil, ErrNoBlob
+		case err != nil:
+			return nil, fmt.Errorf("blob sha256:%s: %w", sha, err)
+		case info.Size > uint64(limit):
+			return nil, fmt.Errorf("blob sha256:%s has %d bytes, allowed are %d", sha, info.Size, limit)
+		}
+		content, err := chunks(ctx, stream, name, info)
+		switch sum := sha256.Sum256(content); {
+		case err == nil && hex.EncodeToString(sum[:]) == sha:
+			return content, nil
+		case err == nil:
+			return nil, fmt.Errorf("blob sha256:%s %w", sha, errOther)
+		case !errors.Is(err, jetstream.ErrMsgNotFound):
+			return nil, fmt.Errorf("blob sha256:%s: %w", sha, err)
+		case tries == chunkTries:
+			return nil, ErrNoBlob
+		case !sleep(ctx, pause):
+			return nil, fmt.Errorf("blob sha256:%s: %w", sha, ctx.Err())
+		}
+		pause *= 2
+	}
+}
+
+// A chunk can be missing for a moment: the object was stored anew meanwhile, or a replica that answers lags behind.
+const (
+	chunkTries = 6
+	chunkPause = 20 * time.Millisecond
+)
+
+// chunks reads an object message by message. The library reads through a consumer, which waits for as long as ctx lasts when the
+// chunks go after it has looked the object up. Its error is jetstream.ErrMsgNotFound where one is missing.
+func chunks(ctx context.Context, stream jetstream.Stream, bucket string, info *jetstream.ObjectInfo) ([]byte, error) {
+	subject := "$O." + bucket + ".C." + info.NUID
+	content := make([]byte, 0, info.Size)
+	for next := uint64(1); uint64(len(content)) < info.Size; {
+		m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject))
+		if err != nil {
+			return nil, err
+		}
+		if len(m.Data) == 0 || uint64(len(content)+len(m.Data)) > info.Size {
+			return nil, errOther
+		}
+		content, next = append(content, m.Data...), m.Sequence+1
 	}
 	return content, nil
 }

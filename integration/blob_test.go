@@ -5,10 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"emend/consumer"
 	"emend/internal/devnats"
@@ -133,5 +136,40 @@ func TestTheSameOutputIsStoredOnce(t *testing.T) {
 	}
 	if _, err := s.blobs().Get(ctx, "default", shas[0], 100); err == nil || !strings.Contains(err.Error(), "allowed are 100") {
 		t.Errorf("over the limit: %v", err)
+	}
+}
+
+// An object whose chunks are gone is no blob; nobody waits for them. Stored anew it is one again.
+func TestABlobWithoutItsChunks(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ctx, cancel := s.within()
+	defer cancel()
+	content := bytes.Repeat([]byte("0123456789abcdef"), 40_000) // five chunks
+	sha, err := s.blobs().Put(ctx, "default", content)
+	s.must(err)
+	bucket, err := s.js.ObjectStore(ctx, s.names.ObjectBucket("default"))
+	s.must(err)
+	info, err := bucket.GetInfo(ctx, sha)
+	s.must(err)
+	if got, err := s.blobs().Get(ctx, "default", sha, 1<<20); err != nil || !bytes.Equal(got, content) {
+		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+	// Whoever stores it again leaves it to those who read it.
+	_, err = s.blobs().Put(ctx, "default", content)
+	s.must(err)
+	if again, err := bucket.GetInfo(ctx, sha); err != nil || again.NUID != info.NUID {
+		t.Errorf("stored anew: %v, %v", again, err)
+	}
+	stream, err := s.js.Stream(ctx, "OBJ_"+s.names.ObjectBucket("default"))
+	s.must(err)
+	s.must(stream.Purge(ctx, jetstream.WithPurgeSubject("$O."+s.names.ObjectBucket("default")+".C."+info.NUID)))
+	if got, err := s.blobs().Get(ctx, "default", sha, 1<<20); !errors.Is(err, consumer.ErrNoBlob) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	_, err = bucket.PutBytes(ctx, sha, content)
+	s.must(err)
+	if got, err := s.blobs().Get(ctx, "default", sha, 1<<20); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
