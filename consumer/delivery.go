@@ -66,6 +66,16 @@ func (w *Worker) handle(ctx context.Context, d *delivery) {
 	h.decide(ctx)
 }
 
+// ahead asks for a result of a run that comes for the first time: the answer is on its way while the delivery's goroutine begins.
+func (w *Worker) ahead(d *delivery) {
+	if d.count > 1 {
+		return
+	}
+	if _, queue, id, err := w.names.ParseRun(d.msg.Subject); err == nil {
+		d.asked = w.ledger.seek(Key{Queue: queue, ID: id})
+	}
+}
+
 // decide finds out where the run stands and does what Decide says.
 func (h *handler) decide(ctx context.Context) {
 	where, entry, err := h.w.ledger.Find(ctx, h.key, h.d.seq, h.d.count, h.seek(ctx))
@@ -120,7 +130,10 @@ func (h *handler) seek(ctx context.Context) *question {
 	if h.d.count > 1 {
 		return nil
 	}
-	asked := h.w.ledger.seek(h.key)
+	asked := h.d.asked
+	if asked == nil {
+		asked = h.w.ledger.seek(h.key)
+	}
 	if asked != nil {
 		h.early = &reading{}
 		h.early.plan, h.early.refusal = h.decode(ctx)

@@ -33,7 +33,7 @@ func newPipelinePool(w *Worker, cfg prompts.Config) *pool {
 	for _, q := range p.pulls.queues {
 		q.durable = w.names.PipelineDurable(q.name)
 	}
-	p.handle = w.handlePipeline
+	p.handle, p.ahead = w.handlePipeline, nil
 	return p
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -30,7 +31,9 @@ type pool struct {
 	sub     *nats.Subscription
 	done    chan *queue
 	// handle does a delivery.
-	handle  func(context.Context, *delivery)
+	handle func(context.Context, *delivery)
+	// ahead does what need not wait for the goroutine of a delivery; nil for nothing. It must not block.
+	ahead   func(*delivery)
 	active  int
 	running sync.WaitGroup
 	// next is where a goroutine whose run ended waits for another: its stack has grown already. closed ends them.
@@ -47,7 +50,7 @@ type pool struct {
 }
 
 func newPool(w *Worker, b prompts.Backend, cfg prompts.Config) *pool {
-	p := &pool{w: w, backend: b.Name, places: b.Admitted, handle: w.handle}
+	p := &pool{w: w, backend: b.Name, places: b.Admitted, handle: w.handle, ahead: w.ahead}
 	p.pulls = &pulls{nc: w.nc, inbox: w.nc.NewInbox(), open: map[string]*pull{},
 		prefix: w.names.API(cfg.NATS.Domain) + "CONSUMER.MSG.NEXT." + w.names.RunsStream() + "."}
 	total := 0
@@ -217,6 +220,12 @@ func (p *pool) take(work context.Context, m *nats.Msg) {
 	if p.active >= p.places {
 		p.turnAway(work, d) // a pull that listened holds no place; its queue is busy now, and gets its share of those to come
 		return
+	}
+	if p.ahead != nil {
+		p.ahead(d)
+		if p.active == 0 {
+			runtime.Gosched() // nothing else shares its flush: it leaves before the run's goroutine has this one's processor
+		}
 	}
 	q.running++
 	p.active++

@@ -21,6 +21,8 @@ type delivery struct {
 	published           time.Time
 	// turnedAway: there is no place for it here; it is handed back unstarted.
 	turnedAway bool
+	// asked is whether its run has a result already, asked on arrival; nil if it was not.
+	asked *question
 }
 
 // parseDelivery reads the reply subject of a delivered message: $JS.ACK.<domain>.<account>.<stream>.<consumer>.

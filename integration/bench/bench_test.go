@@ -29,11 +29,13 @@ func TestBothWorkersAreMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.close()
-	for _, w := range []*worker{bareWorker(), emendWorker(b.dir)} {
-		f, err := b.measure(w, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+	workers := []*worker{bareWorker(), emendWorker(b.dir)}
+	pair, err := b.pair(workers, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range workers {
+		f := pair[i]
 		if f.CPU <= 0 || f.Rate <= 0 || f.RSS <= 0 || f.P50 <= 0 || f.P99 < f.P50 {
 			t.Errorf("%s: %+v", w.name, f)
 		}

@@ -1,7 +1,7 @@
 // Command bench measures what Emend costs beside the least a worker can do: a bare loop that pulls, POSTs, publishes the
 // answer with a dedupe id and an awaited PubAck, and acks. Both work off the same number of queued requests, in turn,
 // on the same nats-server and the same model, each in a process of its own; CPU and memory are the kernel's figures of
-// that process. Then each gets one request at a time, which tells how long one takes alone. `make bench` runs it.
+// that process. Then both get one request at a time, in turn, which tells how long one takes alone. `make bench` runs it.
 package main
 
 import (
@@ -73,11 +73,11 @@ func bench() error {
 	fmt.Println(heading)
 	workers := []*worker{bareWorker(), emendWorker(b.dir)}
 	for i := range *pairs {
-		var pair [2]figures
+		pair, err := b.pair(workers, i)
+		if err != nil {
+			return err
+		}
 		for j, w := range workers {
-			if pair[j], err = b.measure(w, i); err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
-			}
 			fmt.Println(pair[j].row(w.name))
 		}
 		r.Bare, r.Emend = append(r.Bare, pair[0]), append(r.Emend, pair[1])

@@ -8,24 +8,33 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// measure takes both measurements of a worker: a queue worked off, then one request at a time.
-func (b *bed) measure(w *worker, i int) (f figures, err error) {
-	if err := w.prepare(b, i); err != nil {
-		return f, err
+// pair measures both workers: each works off a queue, one after the other, then both get one request at a time, in turn.
+func (b *bed) pair(workers []*worker, i int) (pair []figures, err error) {
+	for _, w := range workers {
+		if err := w.prepare(b, i); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, b.drop(w.streams()...)) }()
+		if err := b.publish(w, *runs); err != nil {
+			return nil, fmt.Errorf("%s: %w", w.name, err)
+		}
+		f, err := b.throughput(w)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", w.name, err)
+		}
+		pair = append(pair, f)
 	}
-	defer func() { err = errors.Join(err, b.drop(w.streams()...)) }()
-	if err := b.publish(w, *runs); err != nil {
-		return f, err
+	if *alone == 0 {
+		return pair, nil
 	}
-	if f, err = b.throughput(w); err != nil || *alone == 0 {
-		return f, err
-	}
-	took, err := b.oneAtATime(w)
+	took, err := b.oneAtATime(workers)
 	if err != nil {
-		return f, err
+		return nil, err
 	}
-	f.P50, f.P99 = millis(took[len(took)/2]), millis(took[len(took)*99/100])
-	return f, nil
+	for j, t := range took {
+		pair[j].P50, pair[j].P99 = millis(t[len(t)/2]), millis(t[len(t)*99/100])
+	}
+	return pair, nil
 }
 
 // throughput times a worker from its first result to its last, then stops it and reads what it used. The start of the
