@@ -114,10 +114,10 @@ func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	done := 0
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
-			i++
-			continue
+		if s[i] < utf8.RuneSelf {
+			if i += Plain(s[i:]); i == len(s) {
+				break
+			}
 		}
 		escape, size := escaped(s[i:])
 		if escape != "" {

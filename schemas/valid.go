@@ -144,6 +144,9 @@ func (w *walker) name() bool {
 
 func (w *walker) text() bool {
 	for i := w.i + 1; i < len(w.b); i++ {
+		if i += Inside(w.b[i:]); i == len(w.b) {
+			return false
+		}
 		switch c := w.b[i]; {
 		case c == '"':
 			w.i = i + 1

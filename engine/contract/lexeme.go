@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"emend/schemas"
 )
 
 // text reads a JSON string and returns what it means.
@@ -14,6 +16,9 @@ func (s *scanner) text() (string, bool) {
 	s.pos++
 	start := s.pos
 	for s.pos < len(s.src) {
+		if s.pos += schemas.Inside(s.src[s.pos:]); s.pos == len(s.src) {
+			break
+		}
 		switch c := s.src[s.pos]; {
 		case c == '"':
 			s.pos++
@@ -41,18 +46,17 @@ func (s *scanner) unterminated() bool {
 func (s *scanner) escaped(head string) (string, bool) {
 	out := append(make([]byte, 0, len(head)+64), head...)
 	for s.pos < len(s.src) {
-		c := s.src[s.pos]
-		if c == '"' {
+		n := schemas.Inside(s.src[s.pos:])
+		out = append(out, s.src[s.pos:s.pos+n]...)
+		if s.pos += n; s.pos == len(s.src) {
+			break
+		}
+		switch c := s.src[s.pos]; {
+		case c == '"':
 			s.pos++
 			return string(out), true
-		}
-		if c < 0x20 {
+		case c < 0x20:
 			return "", s.control()
-		}
-		if c != '\\' {
-			out = append(out, c)
-			s.pos++
-			continue
 		}
 		var ok bool
 		if out, ok = s.escape(out); !ok {

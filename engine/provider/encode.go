@@ -3,6 +3,8 @@ package provider
 import (
 	"strconv"
 	"unicode/utf8"
+
+	"emend/schemas"
 )
 
 // Encoder appends JSON to one buffer. Unlike encoding/json it writes given bytes byte for byte (a schema's property
@@ -84,12 +86,12 @@ func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	done := 0
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
-			i++
-			continue
+		if s[i] < utf8.RuneSelf {
+			if i += schemas.Plain(s[i:]); i == len(s) {
+				break
+			}
 		}
-		size := 1
+		c, size := s[i], 1
 		if c >= utf8.RuneSelf {
 			var r rune
 			if r, size = utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || size > 1 {

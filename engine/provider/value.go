@@ -200,9 +200,9 @@ func split(b []byte) (Value, []byte) {
 	return Value{raw: b[:n:n]}, b[n:]
 }
 
-// stringEnd steps over escapes byte by byte: an answer in JSON is dense with escaped quotes.
 func stringEnd(b []byte) int {
 	for i := 1; ; i++ {
+		i += schemas.Inside(b[i:])
 		switch b[i] {
 		case '"':
 			return i + 1
