@@ -19,6 +19,8 @@ type coordination struct {
 	h    *handler
 	name string
 	run  *prompts.PipelineRun
+	// under is this execution among those under way.
+	under *underway
 	// parent and content begin the ids of the jobs.
 	parent, content string
 	// out are the jobs that were published, by the id of their run; jobs are the same by job.
@@ -56,17 +58,13 @@ var errConflict = errors.New("the id of a job is taken by other content")
 // execute coordinates the run to its end.
 func (c *coordination) execute(work context.Context, replace uint64) {
 	h := c.h
-	ctx, _, forget := h.w.inflight.add(work, h.key, h.d.seq)
-	defer forget()
+	ctx, under := h.w.inflight.add(work, h.key, h.d.seq, c.run.Shell.Deadline)
+	defer under.forget()
+	c.under = under
 	if !c.begun(work) {
 		return
 	}
 	c.resumed, c.replaces = h.d.count > 1 || replace != 0, replace
-	if at := c.run.Shell.Deadline; !at.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, at)
-		defer cancel()
-	}
 	var err error
 	if c.signals, err = c.hear(); err != nil {
 		h.handBack(h.w.base, HandBack{Delay: ledgerRetry, Cause: "ledger"})
@@ -107,7 +105,7 @@ func (c *coordination) drive(ctx context.Context) error {
 	for err == nil && c.end == nil {
 		select {
 		case <-ctx.Done():
-			return c.stopped(ctx)
+			return c.stopped()
 		case <-c.signals.wake:
 			err = c.heard()
 		case <-c.tasks.wake:
@@ -123,7 +121,7 @@ func (c *coordination) drive(ctx context.Context) error {
 		}
 	}
 	if err != nil && ctx.Err() != nil {
-		return c.stopped(ctx) // what fails while the run is being stopped is the stop
+		return c.stopped() // what fails while the run is being stopped is the stop
 	}
 	return err
 }
@@ -138,8 +136,8 @@ func (c *coordination) settledByOthers(ctx context.Context) bool {
 }
 
 // stopped ends the run whose context is done: put down as it is, or its jobs with it.
-func (c *coordination) stopped(ctx context.Context) error {
-	cause := context.Cause(ctx)
+func (c *coordination) stopped() error {
+	cause := c.under.why()
 	switch {
 	case errors.Is(cause, context.DeadlineExceeded):
 		return c.over(schemas.StatusExpired)

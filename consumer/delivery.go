@@ -53,17 +53,25 @@ func (w *Worker) handle(ctx context.Context, d *delivery) {
 	h := &handler{w: w, d: d, taken: time.Now(), engine: w.engine.Load()}
 	h.lease = w.leases.add(d, h.taken)
 	defer w.leases.remove(h.lease)
-	backend, queue, id, err := w.names.ParseRun(d.msg.Subject)
-	h.backend, h.key = backend, Key{Queue: queue, ID: id}
-	h.fingerprint = schemas.Fingerprint(backend, d.msg.Data)
+	r := w.runOf(d)
+	h.backend, h.key = r.backend, r.key
+	h.fingerprint = schemas.Fingerprint(h.backend, d.msg.Data)
 	h.events = &publisher{nc: w.nc, names: w.names, worker: w.id, metrics: w.opts.Metrics, key: h.key, delivery: d.count, verdicts: &w.verdicts}
 	h.events.trace = h.traced()
 	defer h.events.trace.End()
-	if err != nil {
-		h.unaddressable(ctx, err)
+	if r.err != nil {
+		h.unaddressable(ctx, r.err)
 		return
 	}
 	h.decide(ctx)
+}
+
+func (w *Worker) runOf(d *delivery) *parsed {
+	if d.run == nil {
+		backend, queue, id, err := w.names.ParseRun(d.msg.Subject)
+		d.run = &parsed{key: Key{Queue: queue, ID: id}, backend: backend, err: err}
+	}
+	return d.run
 }
 
 // ahead asks for a result of a run that comes for the first time: the answer is on its way while the delivery's goroutine begins.
@@ -71,8 +79,8 @@ func (w *Worker) ahead(d *delivery) {
 	if d.count > 1 {
 		return
 	}
-	if _, queue, id, err := w.names.ParseRun(d.msg.Subject); err == nil {
-		d.asked = w.ledger.seek(Key{Queue: queue, ID: id})
+	if r := w.runOf(d); r.err == nil {
+		d.asked = w.ledger.seek(r.key)
 	}
 }
 
@@ -289,8 +297,8 @@ func (h *handler) execute(work context.Context, s run.State, replace uint64) {
 		h.pipe.execute(work, replace)
 		return
 	}
-	ctx, call, forget := h.w.inflight.add(work, h.key, h.d.seq)
-	defer forget()
+	ctx, under := h.w.inflight.add(work, h.key, h.d.seq, h.plan.Deadline)
+	defer under.forget()
 	defer h.turn(ctx)()
 	switch err := h.begin(work); {
 	case errors.Is(err, ErrOvertaken):
@@ -305,7 +313,7 @@ func (h *handler) execute(work context.Context, s run.State, replace uint64) {
 	h.answersBefore = h.answers()
 	downs := s.PutDowns
 	res, err := h.engine.Execute(ctx, engine.Execution{Plan: h.plan, State: s, Observer: h.events, Untold: true, Patience: patience, Meter: h.w.meter.engines(), Propagate: h.events.trace.Propagator(),
-		Allow: func() error { return cmp.Or(h.allowed(), call()) }, Waits: func(backend string, f *run.Failure) bool { return h.waitsForJudge(backend, f, downs) }, Save: func(s run.State) error { return h.save(h.w.base, s) }})
+		Allow: func() error { return h.mayCall(under) }, Waits: func(backend string, f *run.Failure) bool { return h.waitsForJudge(backend, f, downs) }, Save: func(s run.State) error { return h.save(h.w.base, s) }})
 	trouble, judges := errors.AsType[*engine.JudgeTrouble](err)
 	switch {
 	case judges:
@@ -316,7 +324,7 @@ func (h *handler) execute(work context.Context, s run.State, replace uint64) {
 		h.putDown(h.w.base, res.State, HandBack{Cause: "draining"})
 	case err != nil:
 		h.putDown(h.w.base, res.State, HandBack{Delay: ledgerRetry, Cause: "ledger"})
-	case h.wasPutDown(ctx, res):
+	case wasPutDown(under, res):
 		h.putDown(h.w.base, res.State, HandBack{Cause: "draining"})
 	case res.State.Phase == run.Reviewing:
 		h.escalate(work, res.State, replace)
@@ -332,12 +340,20 @@ const patience = 10 * time.Second
 
 var errLeaseLost = errors.New("the lease of the run was lost")
 
-// allowed is asked before every call: a lease that is over starts none.
+// allowed: a lease that is over starts no call.
 func (h *handler) allowed() error {
 	if !h.lease.held(time.Now()) {
 		return errLeaseLost
 	}
 	return nil
+}
+
+// mayCall is asked before every call.
+func (h *handler) mayCall(u *underway) error {
+	if err := h.allowed(); err != nil {
+		return err
+	}
+	return u.mayCall()
 }
 
 // turn lets the runs that have one start left run one at a time, each after the other. Runs that were in hand when their
@@ -397,8 +413,8 @@ func (h *handler) lost(err error, s run.State) {
 	h.log().Warn().Err(err).Msg("the run is left to another worker")
 }
 
-func (h *handler) wasPutDown(ctx context.Context, res run.Result) bool {
-	return res.Status == schemas.StatusCancelled && errors.Is(context.Cause(ctx), errPutDown)
+func wasPutDown(u *underway, res run.Result) bool {
+	return res.Status == schemas.StatusCancelled && errors.Is(u.why(), errPutDown)
 }
 
 // putDown saves what a run has and hands it back.

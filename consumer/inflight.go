@@ -43,54 +43,85 @@ const (
 
 // underway is one execution of a run. Its fields are guarded by the mutex of inflight.
 type underway struct {
-	cancel context.CancelCauseFunc
-	seq    uint64
+	of   *inflight
+	key  Key
+	seq  uint64
+	ctx  context.Context
+	stop context.CancelFunc
+	// cause is why it was aborted; nil while it was not.
+	cause error
 	// called: a call was begun, so that a drain lets the run finish.
 	called bool
 }
 
-func newInflight() *inflight {
-	return &inflight{runs: map[Key][]*underway{}, stopped: map[Key]stopped{}}
+// abort ends the context; what ended it first counts.
+func (u *underway) abort(cause error) {
+	if u.cause == nil && u.ctx.Err() == nil {
+		u.cause = cause
+	}
+	u.stop()
 }
 
-// add returns a context that abort ends, what asks whether a call may begin, and what forgets the run, whose request has sequence
-// seq. Of a worker that drains, and for a job of a stopped pipeline run, the context is done at once.
-func (f *inflight) add(ctx context.Context, k Key, seq uint64) (work context.Context, call func() error, forget func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	u := &underway{cancel: cancel, seq: seq}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.runs[k] = append(f.runs[k], u)
-	if f.draining {
-		cancel(errPutDown)
+// why is what ended the context; nil while nothing has. It is what context.Cause tells of one that is made to be cancelled with a
+// cause, which would be one more in the chain of every run.
+func (u *underway) why() error {
+	u.of.mu.Lock()
+	defer u.of.mu.Unlock()
+	if u.cause != nil {
+		return u.cause
 	}
-	for parent, s := range f.stopped {
-		if s.ends(parent, k, seq) {
-			cancel(errCancelled)
-		}
-	}
-	return ctx, func() error { return f.call(u) }, func() { f.forget(k, u) }
+	return context.Cause(u.ctx)
 }
 
-// call marks a run as one that calls; its first call does not begin while the worker drains.
-func (f *inflight) call(u *underway) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.draining && !u.called {
+// mayCall marks a run as one that calls; its first call does not begin while the worker drains.
+func (u *underway) mayCall() error {
+	u.of.mu.Lock()
+	defer u.of.mu.Unlock()
+	if u.of.draining && !u.called {
 		return errPutDown
 	}
 	u.called = true
 	return nil
 }
 
-func (f *inflight) forget(k Key, u *underway) {
+// forget ends the context, and what is known of the execution.
+func (u *underway) forget() {
+	f := u.of
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	u.cancel(nil)
-	rest := slices.DeleteFunc(f.runs[k], func(o *underway) bool { return o == u })
-	if f.runs[k] = rest; len(rest) == 0 {
-		delete(f.runs, k)
+	u.stop()
+	rest := slices.DeleteFunc(f.runs[u.key], func(o *underway) bool { return o == u })
+	if f.runs[u.key] = rest; len(rest) == 0 {
+		delete(f.runs, u.key)
 	}
+}
+
+func newInflight() *inflight {
+	return &inflight{runs: map[Key][]*underway{}, stopped: map[Key]stopped{}}
+}
+
+// add notes an execution of a run, whose request has sequence seq, and returns a context for it that ends when it is aborted, and at
+// its deadline if that is not zero. Of a worker that drains, and for a job of a stopped pipeline run, it is done at once.
+func (f *inflight) add(ctx context.Context, k Key, seq uint64, deadline time.Time) (context.Context, *underway) {
+	u := &underway{of: f, key: k, seq: seq}
+	if deadline.IsZero() {
+		ctx, u.stop = context.WithCancel(ctx)
+	} else {
+		ctx, u.stop = context.WithDeadline(ctx, deadline)
+	}
+	u.ctx = ctx
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.runs[k] = append(f.runs[k], u)
+	if f.draining {
+		u.abort(errPutDown)
+	}
+	for parent, s := range f.stopped {
+		if s.ends(parent, k, seq) {
+			u.abort(errCancelled)
+		}
+	}
+	return ctx, u
 }
 
 // drain puts down all runs that have made no call here: most of them wait for a permit, which others will hold for as
@@ -102,7 +133,7 @@ func (f *inflight) drain() {
 	for _, same := range f.runs {
 		for _, u := range same {
 			if !u.called {
-				u.cancel(errPutDown)
+				u.abort(errPutDown)
 			}
 		}
 	}
@@ -113,7 +144,7 @@ func (f *inflight) abort(k Key, cause error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, u := range f.runs[k] {
-		u.cancel(cause)
+		u.abort(cause)
 	}
 	return len(f.runs[k]) > 0
 }
@@ -134,7 +165,7 @@ func (f *inflight) stop(parent Key, upTo uint64, now time.Time) {
 	for k, same := range f.runs {
 		for _, u := range same {
 			if s.ends(parent, k, u.seq) {
-				u.cancel(errCancelled)
+				u.abort(errCancelled)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"emend/engine/pipeline"
@@ -13,13 +14,13 @@ import (
 // TestBothDeliveriesOfARunAreAborted: a run may be under way twice in one process; forgetting one keeps the other.
 func TestBothDeliveriesOfARunAreAborted(t *testing.T) {
 	f := newInflight()
-	first, _, forgetFirst := f.add(t.Context(), aKey, 1)
-	second, _, forgetSecond := f.add(t.Context(), aKey, 1)
-	forgetFirst()
-	if !f.abort(aKey, errCancelled) || context.Cause(second) != errCancelled || context.Cause(first) == errCancelled {
-		t.Errorf("%v, %v", context.Cause(first), context.Cause(second))
+	_, first := f.add(t.Context(), aKey, 1, time.Time{})
+	second, other := f.add(t.Context(), aKey, 1, time.Time{})
+	first.forget()
+	if !f.abort(aKey, errCancelled) || second.Err() == nil || other.why() != errCancelled || first.why() == errCancelled {
+		t.Errorf("%v, %v", first.why(), other.why())
 	}
-	forgetSecond()
+	other.forget()
 	if f.abort(aKey, errCancelled) || len(f.runs) != 0 {
 		t.Errorf("remembered: %v", f.runs)
 	}
@@ -30,24 +31,24 @@ func TestBothDeliveriesOfARunAreAborted(t *testing.T) {
 func TestDrainPutsDownWhatHasNotCalled(t *testing.T) {
 	f := newInflight()
 	other := Key{Queue: "default", ID: "other"}
-	calls, call, forgetCalls := f.add(t.Context(), aKey, 1)
-	waits, wait, forgetWaits := f.add(t.Context(), other, 1)
-	if err := call(); err != nil {
+	calling, calls := f.add(t.Context(), aKey, 1, time.Time{})
+	waiting, waits := f.add(t.Context(), other, 1, time.Time{})
+	if err := calls.mayCall(); err != nil {
 		t.Fatal(err)
 	}
 	f.drain()
-	if calls.Err() != nil || call() != nil {
-		t.Errorf("a run that calls: %v, %v", calls.Err(), call())
+	if calling.Err() != nil || calls.why() != nil || calls.mayCall() != nil {
+		t.Errorf("a run that calls: %v, %v", calling.Err(), calls.mayCall())
 	}
-	if context.Cause(waits) != errPutDown || !errors.Is(wait(), errPutDown) {
-		t.Errorf("a run that waits: %v, %v", context.Cause(waits), wait())
+	if waiting.Err() == nil || waits.why() != errPutDown || !errors.Is(waits.mayCall(), errPutDown) {
+		t.Errorf("a run that waits: %v, %v", waits.why(), waits.mayCall())
 	}
-	late, callLate, forgetLate := f.add(t.Context(), other, 1)
-	if context.Cause(late) != errPutDown || !errors.Is(callLate(), errPutDown) {
-		t.Errorf("a run that comes late: %v, %v", context.Cause(late), callLate())
+	coming, late := f.add(t.Context(), other, 1, time.Time{})
+	if coming.Err() == nil || late.why() != errPutDown || !errors.Is(late.mayCall(), errPutDown) {
+		t.Errorf("a run that comes late: %v, %v", late.why(), late.mayCall())
 	}
-	for _, forget := range []func(){forgetCalls, forgetWaits, forgetLate} {
-		forget()
+	for _, u := range []*underway{calls, waits, late} {
+		u.forget()
 	}
 	if len(f.runs) != 0 {
 		t.Errorf("remembered: %v", f.runs)
@@ -61,13 +62,13 @@ func TestJobsOfAStoppedPipelineRunDoNotBegin(t *testing.T) {
 	job := func(n int) Key {
 		return Key{"default", fmt.Sprintf("%s-c-extract-0-%d", pipeline.ParentTag("default", "big"), n)}
 	}
-	running, call, forget := f.add(t.Context(), job(1), 7)
-	defer forget()
-	_, _, forgetOther := f.add(t.Context(), aKey, 5)
-	defer forgetOther()
+	running, u := f.add(t.Context(), job(1), 7, time.Time{})
+	defer u.forget()
+	_, other := f.add(t.Context(), aKey, 5, time.Time{})
+	defer other.forget()
 	f.stop(parent, 9, time.Now())
-	if err := call(); err != nil || !errors.Is(context.Cause(running), errCancelled) {
-		t.Errorf("%v, %v", err, context.Cause(running))
+	if err := u.mayCall(); err != nil || running.Err() == nil || !errors.Is(u.why(), errCancelled) || other.why() != nil {
+		t.Errorf("%v, %v", err, u.why())
 	}
 	for name, c := range map[string]struct {
 		key  Key
@@ -80,16 +81,42 @@ func TestJobsOfAStoppedPipelineRunDoNotBegin(t *testing.T) {
 		"another queue's":  {Key{"other", job(2).ID}, 8, false},
 		"the pipeline run": {parent, 8, false},
 	} {
-		ctx, _, forget := f.add(t.Context(), c.key, c.seq)
-		if ended := errors.Is(context.Cause(ctx), errCancelled); ended != c.ends {
+		ctx, u := f.add(t.Context(), c.key, c.seq, time.Time{})
+		if ended := errors.Is(u.why(), errCancelled); ended != c.ends || ended != (ctx.Err() != nil) {
 			t.Errorf("%s: ended %v", name, ended)
 		}
-		forget()
+		u.forget()
 	}
 	f.stop(Key{"default", "later"}, 20, time.Now().Add(stoppedKept+time.Second))
-	if ctx, _, forget := f.add(t.Context(), job(3), 9); ctx.Err() != nil || len(f.stopped) != 1 {
+	ctx, u := f.add(t.Context(), job(3), 9, time.Time{})
+	defer u.forget()
+	if ctx.Err() != nil || len(f.stopped) != 1 {
 		t.Errorf("it is remembered for ever: %v", f.stopped)
-	} else {
-		forget()
 	}
+}
+
+// What ended a context first is why it ended: its deadline, its parent's cause, or the first abort.
+func TestWhatEndedAnExecutionFirstCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newInflight()
+		work, stop := context.WithCancelCause(t.Context())
+		late, expired := f.add(work, aKey, 1, time.Now().Add(time.Second))
+		defer expired.forget()
+		<-late.Done()
+		f.abort(aKey, errCancelled)
+		if !errors.Is(expired.why(), context.DeadlineExceeded) {
+			t.Errorf("its deadline: %v", expired.why())
+		}
+		other := Key{Queue: "default", ID: "other"}
+		_, aborted := f.add(work, other, 1, time.Now().Add(time.Hour))
+		defer aborted.forget()
+		f.abort(other, errCancelled)
+		f.abort(other, errPutDown)
+		_, open := f.add(work, Key{Queue: "default", ID: "third"}, 1, time.Time{})
+		defer open.forget()
+		stop(errPutDown)
+		if aborted.why() != errCancelled || open.why() != errPutDown {
+			t.Errorf("%v, %v", aborted.why(), open.why())
+		}
+	})
 }

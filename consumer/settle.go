@@ -210,9 +210,9 @@ func billed(checkpoints []run.State, r *schemas.Result) *run.State {
 func (h *handler) finish(r schemas.Result, body []byte, s run.State) {
 	h.events.trace.Stored()
 	h.reply(r, body)
-	totals := engine.Totals(run.Result{State: s})
-	if h.pipe != nil {
-		totals.Counts, totals.Usage, totals.ValidatorUsage, totals.Cost = r.Counts, r.Usage, r.ValidatorUsage, r.Cost
+	totals := schemas.Totals{Counts: r.Counts, Usage: r.Usage, ValidatorUsage: r.ValidatorUsage, Cost: r.Cost}
+	if h.pipe == nil && r.Status != schemas.StatusSucceeded { // a result has no usage of a run that failed
+		totals = engine.Totals(run.Result{State: s})
 	}
 	totals.TimingMS = r.TimingMS
 	e := schemas.Event{Kind: schemas.EventFinished, Outcome: r.Status, Totals: &totals, Prompt: r.Source.Prompt, Profile: r.Source.Profile,

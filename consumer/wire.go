@@ -21,8 +21,17 @@ type delivery struct {
 	published           time.Time
 	// turnedAway: there is no place for it here; it is handed back unstarted.
 	turnedAway bool
+	// run is what its subject says, once it was read.
+	run *parsed
 	// asked is whether its run has a result already, asked on arrival; nil if it was not.
 	asked *question
+}
+
+// parsed is the subject of a run's request.
+type parsed struct {
+	key     Key
+	backend string
+	err     error
 }
 
 // parseDelivery reads the reply subject of a delivered message: $JS.ACK.<domain>.<account>.<stream>.<consumer>.

@@ -42,7 +42,7 @@ type Execution struct {
 // Execute admits the run at its backend's gate, drives it to its end, and releases everything. The error is Save's; how
 // the run ended is in the Result. A full or closed gate is a failure of category capacity with no call made.
 func (e *Engine) Execute(ctx context.Context, x Execution) (run.Result, error) {
-	if !x.Plan.Deadline.IsZero() {
+	if ends, bounded := ctx.Deadline(); !x.Plan.Deadline.IsZero() && (!bounded || x.Plan.Deadline.Before(ends)) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, x.Plan.Deadline)
 		defer cancel()

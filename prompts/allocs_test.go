@@ -12,7 +12,7 @@ import (
 func TestAllocationsOfAPlan(t *testing.T) {
 	s := good(t)
 	body := []byte(`{"prompt":"extract-invoice","inputs":{"document":"` + strings.Repeat(`a line of an \"invoice\",\n`, 80) + `"}}`)
-	allocs.Check(t, "a plan", allocs.Pin{Plain: 74, Race: 75}, func() {
+	allocs.Check(t, "a plan", allocs.Pin{Plain: 69, Race: 70}, func() {
 		req, err := schemas.DecodeRequest(body)
 		if err != nil {
 			t.Fatal(err)

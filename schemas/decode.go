@@ -44,7 +44,8 @@ func (e *DecodeError) Error() string {
 }
 
 // DecodeRequest reads the body of a run strictly: one JSON object, known fields, each at most once and of its type;
-// null equals absent. What it refuses it tells in one *DecodeError. What the values mean is for the caller to check.
+// null equals absent. What it refuses it tells in one *DecodeError. What the values mean is for the caller to check. Raw values of the
+// request, such as its inputs, are parts of body, which must not be changed from then on.
 func DecodeRequest(body []byte) (Request, error) { return decode[Request](body) }
 
 // DecodeRunRef reads the body of a request to emend.get or emend.cancel, as strictly as DecodeRequest.
@@ -145,7 +146,7 @@ func (d *decoder) value(raw []byte, path string, v reflect.Value) {
 	t := v.Type()
 	switch {
 	case t == rawType:
-		v.SetBytes(bytes.Clone(raw))
+		v.SetBytes(raw[:len(raw):len(raw)])
 	case t == messageType:
 		d.message(raw, path, v)
 	case leaf(t):
@@ -194,6 +195,10 @@ func (d *decoder) dict(raw []byte, path string, v reflect.Value) {
 		d.problem(path, "expected an object, got %s", kindOf(raw))
 		return
 	}
+	if v.Type() == rawDict {
+		v.Set(reflect.ValueOf(d.raws(raw, path)))
+		return
+	}
 	out := reflect.MakeMap(v.Type())
 	seen := map[string]bool{}
 	for name, m := range members(raw) {
@@ -210,6 +215,20 @@ func (d *decoder) dict(raw []byte, path string, v reflect.Value) {
 		out.SetMapIndex(reflect.ValueOf(name), x)
 	}
 	v.Set(out)
+}
+
+var rawDict = reflect.TypeFor[map[string]json.RawMessage]()
+
+// raws is dict for values of any kind, which are what a request has most of.
+func (d *decoder) raws(raw []byte, path string) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for name, m := range members(raw) {
+		if _, seen := out[name]; seen {
+			d.problem(join(path, name), "given more than once")
+		}
+		out[name] = m[:len(m):len(m)]
+	}
+	return out
 }
 
 func (d *decoder) object(raw []byte, path string, v reflect.Value) {

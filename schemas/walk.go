@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strings"
 )
 
 // The functions of this file walk the bytes of a document that json.Valid has accepted, without copying them.
@@ -115,17 +116,20 @@ func Unquote(b []byte) string {
 	if slash < 0 {
 		return string(b)
 	}
-	out := make([]byte, 0, len(b))
+	var out strings.Builder
+	out.Grow(len(b))
 	rest := b
 	for ; slash >= 0; slash = bytes.IndexByte(rest, '\\') {
 		plain, ok := unescaped[rest[slash+1]]
 		if !ok {
 			return unquoteAny(b)
 		}
-		out = append(append(out, rest[:slash]...), plain)
+		out.Write(rest[:slash])
+		out.WriteByte(plain)
 		rest = rest[slash+2:]
 	}
-	return string(append(out, rest...))
+	out.Write(rest)
+	return out.String()
 }
 
 // unescaped are the short escapes.

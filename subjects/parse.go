@@ -130,14 +130,18 @@ func (n Names) ParseStateKey(key string) (queue, id string, err error) {
 	return both(queue, id, first(checkName("queue", queue), CheckID(id)))
 }
 
-func (n Names) split(subject, kind string, want int) ([]string, error) {
-	rest, ok := strings.CutPrefix(subject, n.join(kind)+".")
-	if !ok {
-		return nil, fmt.Errorf("subject %s does not begin with %s", quote(subject), n.join(kind)+".")
+func (n Names) split(subject, kind string, want int) (t [3]string, err error) {
+	rest, ok := subject, true
+	for _, part := range [...]string{n.space, ".", kind, "."} {
+		if rest, ok = strings.CutPrefix(rest, part); !ok {
+			return t, fmt.Errorf("subject %s does not begin with %s", quote(subject), n.join(kind)+".")
+		}
 	}
-	t := strings.Split(rest, ".")
-	if len(t) != want {
-		return nil, fmt.Errorf("subject %s has %d tokens after %s, expected %d", quote(subject), len(t), n.join(kind), want)
+	if has := strings.Count(rest, ".") + 1; has != want {
+		return t, fmt.Errorf("subject %s has %d tokens after %s, expected %d", quote(subject), has, n.join(kind), want)
+	}
+	for i := range want {
+		t[i], rest, _ = strings.Cut(rest, ".")
 	}
 	return t, nil
 }
@@ -150,7 +154,7 @@ func both(a, b string, err error) (string, string, error) {
 	return a, b, nil
 }
 
-func three(t []string, err error) (string, string, string, error) {
+func three(t [3]string, err error) (string, string, string, error) {
 	if err != nil {
 		return "", "", "", err
 	}

@@ -219,11 +219,12 @@ func target(base, path string) (*url.URL, error) {
 	return u, nil
 }
 
-// typeJSON and agent are header values of every call; nobody writes to a header's values in place.
-var typeJSON, agent = []string{"application/json"}, []string{"emend"}
+// These are header values of every call; nobody writes to a header's values in place. A transport that is to ask for gzip itself
+// makes one more map a call.
+var typeJSON, agent, zipped = []string{"application/json"}, []string{"emend"}, []string{"gzip"}
 
 func (k *call) headers(wire *Wire, u *url.URL) http.Header {
-	h := http.Header{"Content-Type": typeJSON, "Accept": typeJSON, "User-Agent": agent}
+	h := http.Header{"Content-Type": typeJSON, "Accept": typeJSON, "User-Agent": agent, "Accept-Encoding": zipped}
 	if parent, ok := k.caller.Value(traceparent{}).(string); ok {
 		h["Traceparent"] = []string{parent}
 	}
