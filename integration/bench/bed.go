@@ -130,11 +130,14 @@ func serveOne() error {
 
 // publish queues the requests of one measurement.
 func (b *bed) publish(w *worker, n int) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for i := range n {
 		if _, err := b.js.PublishAsync(w.subject(fmt.Sprintf("r%d", i)), w.body); err != nil {
 			return err
+		}
+		if i%1000 == 999 { // the client lets so many be without an answer
+			<-b.js.PublishAsyncComplete()
 		}
 	}
 	select {

@@ -23,6 +23,8 @@ type load struct {
 	// model is the address of one that is there already; "" starts one. seen is called when all runs were seen under way.
 	model string
 	seen  func()
+	// beside says that the bare loop is put to the same.
+	beside bool
 }
 
 // moved is what a load came to.
@@ -33,6 +35,10 @@ type moved struct {
 	RSS float64 `json:"rss_mib"`
 	// Share is what the slowest backend had done, of an even share, when half of all was done.
 	Share float64 `json:"least_share"`
+	// Server is the CPU of the nats-server.
+	Server float64 `json:"server_cpu_ms_per_run"`
+	// CPU is that of all workers, their start in it.
+	CPU float64 `json:"cpu_ms_per_run"`
 }
 
 // site is a bed with a model that takes its time, and the definitions of a load.
@@ -46,14 +52,9 @@ type site struct {
 // open starts the model and makes the streams.
 func (b *bed) open(l load) (*site, error) {
 	s := &site{bed: b, load: l, space: "scale-" + l.name, dir: filepath.Join(b.dir, "scale-"+l.name)}
-	script := filepath.Join(b.dir, l.name+".yaml")
-	text := fmt.Sprintf("default: {replies: [{delay: %s, json: {number: A-1043, total: 56.75, pad: %q}}]}\n", l.delay, strings.Repeat("x", 400))
-	if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
-		return nil, err
-	}
 	var err error
 	if s.load.model == "" {
-		s.slow, s.load.model, err = beginTelling(exec.Command(b.bin, "mock", "--listen", "127.0.0.1:0", "--script", script), "slow-model")
+		s.slow, s.load.model, err = b.slowModel(l)
 	}
 	if err != nil {
 		return nil, err
@@ -62,6 +63,16 @@ func (b *bed) open(l load) (*site, error) {
 		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
+}
+
+// slowModel starts a model that takes a load's time.
+func (b *bed) slowModel(l load) (*process, string, error) {
+	script := filepath.Join(b.dir, l.name+".yaml")
+	text := fmt.Sprintf("default: {replies: [{delay: %s, json: {number: A-1043, total: 56.75, pad: %q}}]}\n", l.delay, strings.Repeat("x", 400))
+	if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
+		return nil, "", err
+	}
+	return beginTelling(exec.Command(b.bin, "mock", "--listen", "127.0.0.1:0", "--script", script), "slow-model")
 }
 
 func (s *site) stop() error {
@@ -132,18 +143,38 @@ func (b *bed) move(l load) (m moved, err error) {
 		return m, err
 	}
 	defer func() { _ = sub.Unsubscribe() }()
+	before, _ := b.used()
 	workers, err := s.serve()
 	if err == nil {
 		m.Rate, m.Share, err = s.count(sub)
 	}
+	after, _ := b.used()
+	m.Server = millis(after-before) / float64(l.runs)
 	for _, p := range workers {
 		err = errors.Join(err, p.end())
-		if _, rss, e := p.used(); e == nil {
+		if cpu, rss, e := p.used(); e == nil {
 			m.RSS = max(m.RSS, rss)
+			m.CPU += millis(cpu) / float64(l.runs)
 		}
 	}
 	m.Name = l.name
 	return m, err
+}
+
+// bare puts the bare loop to a load of one worker.
+func (b *bed) bare(l load) (m moved, err error) {
+	slow, model, err := b.slowModel(l)
+	if err != nil {
+		return m, err
+	}
+	own := *b
+	own.model = model
+	w := bareWorker()
+	if err := errors.Join(w.prepare(&own, 0), own.publish(w, l.runs+l.backlog)); err != nil {
+		return m, errors.Join(err, slow.end())
+	}
+	f, err := own.throughput(w, l.runs)
+	return moved{Name: "bare-" + l.name, Rate: f.Rate, RSS: f.RSS, Share: 1, Server: f.Server, CPU: f.CPU}, errors.Join(err, own.drop(w.streams()...), slow.end())
 }
 
 func (s *site) results() (*nats.Subscription, error) {

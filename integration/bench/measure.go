@@ -18,7 +18,7 @@ func (b *bed) pair(workers []*worker, i int) (pair []figures, err error) {
 		if err := b.publish(w, *runs); err != nil {
 			return nil, fmt.Errorf("%s: %w", w.name, err)
 		}
-		f, err := b.throughput(w)
+		f, err := b.throughput(w, *runs)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.name, err)
 		}
@@ -37,9 +37,9 @@ func (b *bed) pair(workers []*worker, i int) (pair []figures, err error) {
 	return pair, nil
 }
 
-// throughput times a worker from its first result to its last, then stops it and reads what it used. The start of the
+// throughput times a worker from the first of its next results to the last, then stops it and reads what it used. The start of the
 // process is in its CPU, and in nobody's rate.
-func (b *bed) throughput(w *worker) (f figures, err error) {
+func (b *bed) throughput(w *worker, runs int) (f figures, err error) {
 	sub, err := b.listen(w)
 	if err != nil {
 		return f, err
@@ -50,14 +50,14 @@ func (b *bed) throughput(w *worker) (f figures, err error) {
 	if err != nil {
 		return f, err
 	}
-	took, err := count(sub, *runs)
+	took, err := count(sub, runs)
 	if err = errors.Join(err, p.end()); err != nil {
 		return f, err
 	}
 	server2, model2 := b.used()
 	cpu, rss, err := p.used()
-	per := func(d time.Duration) float64 { return millis(d) / float64(*runs) }
-	return figures{CPU: per(cpu), Rate: float64(*runs) / took.Seconds(), RSS: rss, Server: per(server2 - server), Model: per(model2 - model)}, err
+	per := func(d time.Duration) float64 { return millis(d) / float64(runs) }
+	return figures{CPU: per(cpu), Rate: float64(runs) / took.Seconds(), RSS: rss, Server: per(server2 - server), Model: per(model2 - model)}, err
 }
 
 // used is the CPU time of server and model until now. Both live as long as the bed.

@@ -33,7 +33,7 @@ func loads(name string) (out []load) {
 		}
 	case "backlog":
 		for _, n := range []int{1_000, 1_000_000} {
-			with(fmt.Sprintf("backlog-%d", n), func(l *load) { l.delay, l.runs, l.backlog = time.Millisecond, 10_000, n })
+			with(fmt.Sprintf("backlog-%d", n), func(l *load) { l.delay, l.runs, l.backlog, l.beside = time.Millisecond, 10_000, n, true })
 		}
 	case "replicas":
 		for _, n := range []int{1, clusterSize} {
@@ -62,7 +62,7 @@ func scale(names, path string) error {
 			return fmt.Errorf("-scale %s: there are %s", name, strings.Join(cases, ", "))
 		}
 	}
-	fmt.Printf("%s\nmodel of %s, concurrency %d a worker\n\n%-18s %10s %10s %12s\n", out.Machine, slowModel, concurrency, "", "runs/s", "RSS MiB", "least share")
+	fmt.Printf("%s\nmodel of %s, concurrency %d a worker\n\n%-22s %10s %10s %12s %14s %13s\n", out.Machine, slowModel, concurrency, "", "runs/s", "RSS MiB", "least share", "server CPU ms", "CPU ms a run")
 	for _, name := range chosen {
 		if err := out.measure(name); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -96,12 +96,18 @@ func (s *scales) measure(name string) error {
 		return nil
 	}
 	for _, l := range loads(name) {
-		m, err := b.move(l)
-		if err != nil {
-			return fmt.Errorf("%s: %w", l.name, err)
+		puts := []func(load) (moved, error){b.move}
+		if l.beside {
+			puts = append(puts, b.bare)
 		}
-		s.Loads = append(s.Loads, m)
-		fmt.Printf("%-18s %10.0f %10.1f %12.2f\n", m.Name, m.Rate, m.RSS, m.Share)
+		for _, put := range puts {
+			m, err := put(l)
+			if err != nil {
+				return fmt.Errorf("%s: %w", l.name, err)
+			}
+			s.Loads = append(s.Loads, m)
+			fmt.Printf("%-22s %10.0f %10.1f %12.2f %14.3f %13.3f\n", m.Name, m.Rate, m.RSS, m.Share, m.Server, m.CPU)
+		}
 	}
 	return nil
 }

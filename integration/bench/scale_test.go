@@ -24,6 +24,10 @@ func TestLoadsAreMeasured(t *testing.T) {
 	if err != nil || m.Rate <= 0 || m.RSS <= 0 || m.Share <= 0 || m.Share > 1 || m.Name != "test" {
 		t.Errorf("%+v, %v", m, err)
 	}
+	m, err = b.bare(load{name: "beside", delay: time.Millisecond, runs: 60, backlog: 20})
+	if err != nil || m.Rate <= 0 || m.RSS <= 0 || m.CPU <= 0 || m.Name != "bare-beside" {
+		t.Errorf("%+v, %v", m, err)
+	}
 	let := make(chan struct{})
 	release := sync.OnceFunc(func() { close(let) })
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
