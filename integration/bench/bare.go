@@ -35,7 +35,7 @@ func bare(url, model string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	c, err := js.CreateOrUpdateConsumer(ctx, bareStream, jetstream.ConsumerConfig{Durable: "bare", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: concurrency})
+	c, err := js.CreateOrUpdateConsumer(ctx, bareStream, jetstream.ConsumerConfig{Durable: "bare", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: concurrency * *sharing})
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (b *bed) move(l load) (m moved, err error) {
 	return m, err
 }
 
-// bare puts the bare loop to a load of one worker.
+// bare puts bare loops to a load.
 func (b *bed) bare(l load) (m moved, err error) {
 	slow, model, err := b.slowModel(l)
 	if err != nil {
@@ -170,10 +170,11 @@ func (b *bed) bare(l load) (m moved, err error) {
 	own := *b
 	own.model = model
 	w := bareWorker()
+	w.many = l.workers
 	if err := errors.Join(w.prepare(&own, 0), own.publish(w, l.runs+l.backlog)); err != nil {
 		return m, errors.Join(err, slow.end())
 	}
-	f, err := own.throughput(w, l.runs)
+	f, err := own.throughput(w, l.runs, l.runs/10)
 	return moved{Name: "bare-" + l.name, Rate: f.Rate, RSS: f.RSS, Share: 1, Server: f.Server, CPU: f.CPU}, errors.Join(err, own.drop(w.streams()...), slow.end())
 }
 

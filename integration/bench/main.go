@@ -24,6 +24,7 @@ var (
 	mode    = flag.String("mode", "", "internal: server, cluster or bare")
 	addr    = flag.String("nats", "", "internal: server of the bare loop")
 	model   = flag.String("model", "", "internal: model of the bare loop")
+	sharing = flag.Int("sharing", 1, "internal: how many bare loops share the queue")
 )
 
 // concurrency of both workers.

@@ -18,7 +18,7 @@ func (b *bed) pair(workers []*worker, i int) (pair []figures, err error) {
 		if err := b.publish(w, *runs); err != nil {
 			return nil, fmt.Errorf("%s: %w", w.name, err)
 		}
-		f, err := b.throughput(w, *runs)
+		f, err := b.throughput(w, *runs, 0)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.name, err)
 		}
@@ -38,26 +38,36 @@ func (b *bed) pair(workers []*worker, i int) (pair []figures, err error) {
 }
 
 // throughput times a worker from the first of its next results to the last, then stops it and reads what it used. The start of the
-// process is in its CPU, and in nobody's rate.
-func (b *bed) throughput(w *worker, runs int) (f figures, err error) {
+// process is in its CPU, and in nobody's rate, nor are the results that are skipped.
+func (b *bed) throughput(w *worker, runs, skipped int) (f figures, err error) {
 	sub, err := b.listen(w)
 	if err != nil {
 		return f, err
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	server, model := b.used()
-	p, err := begin(w.command(b), w.name)
-	if err != nil {
-		return f, err
+	var all []*process
+	for i := 0; i < max(w.many, 1) && err == nil; i++ {
+		var p *process
+		if p, err = begin(w.command(b), w.name); err == nil {
+			all = append(all, p)
+		}
 	}
-	took, err := count(sub, runs)
-	if err = errors.Join(err, p.end()); err != nil {
-		return f, err
+	var took time.Duration
+	if err == nil {
+		took, err = count(sub, runs, skipped)
+	}
+	for _, p := range all {
+		err = errors.Join(err, p.end())
 	}
 	server2, model2 := b.used()
-	cpu, rss, err := p.used()
+	var cpu time.Duration
+	for _, p := range all {
+		c, size, e := p.used()
+		cpu, f.RSS, err = cpu+c, max(f.RSS, size), errors.Join(err, e)
+	}
 	per := func(d time.Duration) float64 { return millis(d) / float64(runs) }
-	return figures{CPU: per(cpu), Rate: float64(runs) / took.Seconds(), RSS: rss, Server: per(server2 - server), Model: per(model2 - model)}, err
+	return figures{CPU: per(cpu), Rate: float64(runs-skipped) / took.Seconds(), RSS: f.RSS, Server: per(server2 - server), Model: per(model2 - model)}, err
 }
 
 // used is the CPU time of server and model until now. Both live as long as the bed.
@@ -76,14 +86,14 @@ func (b *bed) listen(w *worker) (*nats.Subscription, error) {
 	return sub, errors.Join(sub.SetPendingLimits(-1, -1), b.nc.Flush())
 }
 
-// count takes n results and tells how long after the first the last came.
-func count(sub *nats.Subscription, n int) (time.Duration, error) {
+// count takes n results and tells how long after the first that is not skipped the last came.
+func count(sub *nats.Subscription, n, skipped int) (time.Duration, error) {
 	var first time.Time
 	for i := range n {
 		if _, err := sub.NextMsg(time.Minute); err != nil {
 			return 0, fmt.Errorf("waiting for result %d of %d: %w", i+1, n, err)
 		}
-		if first.IsZero() {
+		if i == skipped {
 			first = time.Now()
 		}
 	}

@@ -29,7 +29,7 @@ func loads(name string) (out []load) {
 	switch name {
 	case "workers":
 		for _, n := range []int{1, 2, 4, 8} {
-			with(fmt.Sprintf("workers-%d", n), func(l *load) { l.workers, l.runs = n, n*l.runs })
+			with(fmt.Sprintf("workers-%d", n), func(l *load) { l.workers, l.runs, l.beside = n, n*l.runs, true })
 		}
 	case "backlog":
 		for _, n := range []int{1_000, 1_000_000} {

@@ -24,7 +24,7 @@ func TestLoadsAreMeasured(t *testing.T) {
 	if err != nil || m.Rate <= 0 || m.RSS <= 0 || m.Share <= 0 || m.Share > 1 || m.Name != "test" {
 		t.Errorf("%+v, %v", m, err)
 	}
-	m, err = b.bare(load{name: "beside", delay: time.Millisecond, runs: 60, backlog: 20})
+	m, err = b.bare(load{name: "beside", workers: 2, delay: time.Millisecond, runs: 60, backlog: 20})
 	if err != nil || m.Rate <= 0 || m.RSS <= 0 || m.CPU <= 0 || m.Name != "bare-beside" {
 		t.Errorf("%+v, %v", m, err)
 	}

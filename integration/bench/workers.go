@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +21,8 @@ var input = strings.Repeat("a line of an invoice, ", 18)
 type worker struct {
 	name string
 	body []byte
+	// many is how many of it share the queue; 0 is one.
+	many int
 	// space names the streams of one measurement, so that none finds what another left.
 	space string
 	// prepare makes the streams of measurement i.
@@ -97,7 +100,7 @@ func bareWorker() *worker {
 		if err != nil {
 			self = os.Args[0]
 		}
-		return exec.Command(self, "-mode", "bare", "-nats", b.nats, "-model", b.model)
+		return exec.Command(self, "-mode", "bare", "-nats", b.nats, "-model", b.model, "-sharing", strconv.Itoa(max(w.many, 1)))
 	}
 	w.subject = func(id string) string { return "bare.run." + id }
 	w.results = func() string { return "bare.result.*" }
