@@ -82,6 +82,18 @@ func options(cfg prompts.NATS, name string, wait bool) ([]nats.Option, error) {
 	return opts, nil
 }
 
+// comingAndGoing tells when a connection is lost, and when it is there again: what waits for it is silent meanwhile.
+func comingAndGoing(lost func(error), back func(url string)) []nats.Option {
+	return []nats.Option{
+		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
+			if !nc.IsClosed() { // else it was closed on purpose
+				lost(err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) { back(nc.ConnectedUrlRedacted()) }),
+	}
+}
+
 // connect opens a connection that outlives server restarts.
 func connect(cfg prompts.NATS, name string, wait bool, more ...nats.Option) (*nats.Conn, error) {
 	if cfg.InboxPrefix != "" && !prompts.IsInboxPrefix(cfg.InboxPrefix) {

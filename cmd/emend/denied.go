@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -60,7 +62,10 @@ func (f *natsFlags) ask(ctx context.Context, q asking, do func(context.Context, 
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	cfg := f.over(natsOf(q.dir))
-	nc, err := connect(cfg, q.name, false, nats.ErrorHandler(func(nc *nats.Conn, _ *nats.Subscription, err error) {
+	told := comingAndGoing(func(err error) {
+		fmt.Fprintf(os.Stderr, "emend: the connection to NATS is lost (%v); trying until it is there again\n", cmp.Or(err, io.EOF))
+	}, func(url string) { fmt.Fprintf(os.Stderr, "emend: connected to NATS again at %s\n", url) })
+	nc, err := connect(cfg, q.name, false, append(told, nats.ErrorHandler(func(nc *nats.Conn, _ *nats.Subscription, err error) {
 		switch d := deniedOf(err, nc.NewInbox()); {
 		case d == nil:
 			fmt.Fprintf(os.Stderr, "emend: NATS: %v\n", err)
@@ -69,7 +74,7 @@ func (f *natsFlags) ask(ctx context.Context, q asking, do func(context.Context, 
 		case !q.spared(cfg.Space, d.subject):
 			giveUp(d)
 		}
-	}))
+	}))...)
 	if err != nil {
 		return err
 	}

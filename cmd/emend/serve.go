@@ -221,7 +221,11 @@ const (
 // error at once.
 func await(ctx context.Context, cfg prompts.NATS, log zerolog.Logger) (*nats.Conn, error) {
 	for wait, said := reachMin, false; ; wait = min(2*wait, reachMax) {
-		nc, err := connect(cfg, "worker", false)
+		nc, err := connect(cfg, "worker", false, comingAndGoing(
+			func(err error) {
+				log.Warn().Err(err).Msg("the connection to NATS is lost; trying until it is there again")
+			},
+			func(url string) { log.Info().Str("url", url).Msg("connected to NATS again") })...)
 		if err == nil || ctx.Err() != nil || !away(err) {
 			return nc, err
 		}
