@@ -18,7 +18,8 @@ type BatchLine struct {
 }
 
 // DecodeBatchLine reads a line of a batch as strictly as DecodeRequest: an own line, {"id", "inputs", ...} with any field of a
-// request, or an OpenAI Batch line, {"custom_id", "method", "url", "body"}.
+// request, or an OpenAI Batch line, {"custom_id", "method", "url", "body"}. Nothing of it is a part of text, which whoever reads
+// lines may use again.
 func DecodeBatchLine(text []byte) (BatchLine, error) {
 	if err := document(text); err != nil {
 		return BatchLine{}, &DecodeError{Problems: []Problem{{Message: err.Error()}}}
@@ -102,7 +103,7 @@ type openAISchema struct {
 }
 
 func openAILine(text []byte) (BatchLine, error) {
-	w, err := decode[openAIBatchLine](text)
+	w, err := decode[openAIBatchLine](bytes.Clone(text))
 	switch {
 	case err != nil:
 		return BatchLine{}, err

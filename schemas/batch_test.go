@@ -27,6 +27,25 @@ func TestBatchLines(t *testing.T) {
 	}
 }
 
+// TestABatchLineOutlivesItsBuffer: lines are read into one buffer, and run long after the next was read.
+func TestABatchLineOutlivesItsBuffer(t *testing.T) {
+	for _, line := range []string{
+		`{"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m", "messages": [{"role": "user", "content": "q"}],
+			"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}}}}`,
+		`{"id": "1", "prompt": "p", "output": {"mode": "json_schema", "schema": {"type": "object"}}}`,
+	} {
+		text := []byte(line)
+		l, err := DecodeBatchLine(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(text)
+		if string(l.Request.Output.Schema) != `{"type": "object"}` {
+			t.Errorf("the schema is %q once the buffer has other content", l.Request.Output.Schema)
+		}
+	}
+}
+
 func TestBatchLinesThatAreRefused(t *testing.T) {
 	const openai = `{"custom_id":"r","method":"POST","url":"/v1/chat/completions","body":`
 	for line, want := range map[string]string{

@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -128,15 +129,21 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-func TestDecodedBytesAreCopies(t *testing.T) {
+// TestRawValuesArePartsOfTheBody: they are not copied, so nothing that is appended to one may reach what stands behind it.
+func TestRawValuesArePartsOfTheBody(t *testing.T) {
 	body := []byte(full)
 	r, err := DecodeRequest(body)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || string(r.Inputs["lines"]) != "[1, 2]" || string(r.Output.Schema) != `{"b": 1, "a": 2}` {
+		t.Fatal(err, r)
+	}
+	for _, raw := range []json.RawMessage{r.Inputs["lines"], r.Output.Schema} {
+		if len(raw) != cap(raw) {
+			t.Errorf("%s can grow into its body", raw)
+		}
 	}
 	clear(body)
-	if string(r.Inputs["lines"]) != "[1, 2]" || string(r.Output.Schema) != `{"b": 1, "a": 2}` {
-		t.Error("the request shares the bytes of its body")
+	if r.Prompt != "extract-invoice@2" || r.SessionID != "s-9" || r.Metadata["tenant"] != "a" {
+		t.Errorf("texts are no copies: %+v", r)
 	}
 }
 
