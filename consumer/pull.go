@@ -22,6 +22,8 @@ type pulls struct {
 	next   uint64
 	open   map[string]*pull
 	queues []*queue
+	// held is the number of places that open pulls reserve; those that listen reserve none.
+	held int
 	// refused says that the server took a pull not, for another reason than that there is nothing: asking again at once
 	// would be answered as fast. No pull is sent before rest.
 	refused bool
@@ -38,6 +40,9 @@ type queue struct {
 	look time.Time
 	// idle says that a pull ended without its full number: nothing more was there.
 	idle bool
+	// pull is the open one, and id its name; nil for none.
+	pull *pull
+	id   string
 }
 
 // pull is one open request.
@@ -72,15 +77,7 @@ const (
 
 // reserved is the number of places asked for. A pull that listens holds none: else an idle queue would keep a busy one
 // from the only place that a slow or probing gate has.
-func (p *pulls) reserved() int {
-	n := 0
-	for _, o := range p.open {
-		if !o.listens {
-			n += o.left
-		}
-	}
-	return n
-}
+func (p *pulls) reserved() int { return p.held }
 
 // ask shares free places among the busy queues and listens at the idle ones. Where there are several queues only those
 // pulls wait that hold no place: a place held open at an empty queue would be lost to the others.
@@ -98,6 +95,9 @@ func (p *pulls) ask(free int, now time.Time) (sent bool) {
 		return false
 	}
 	alone := len(p.queues) == 1
+	if alone && p.queues[0].wanted > 0 {
+		return false
+	}
 	for q, n := range share(p.queues, free) {
 		if q.wanted > 0 {
 			continue
@@ -175,8 +175,11 @@ func (p *pulls) send(q *queue, o pull, wait bool, now time.Time) error {
 		return fmt.Errorf("pull from %s: %w", q.durable, err)
 	}
 	o.queue, o.ends = q, now.Add(pullExpiry+pullGrace)
-	p.open[id] = &o
+	p.open[id], q.pull, q.id = &o, &o, id
 	q.wanted += o.left
+	if !o.listens {
+		p.held += o.left
+	}
 	return nil
 }
 
@@ -209,14 +212,16 @@ func (p *pulls) ofDurable(m *nats.Msg) *queue {
 // given up.
 func (p *pulls) take(q *queue) {
 	q.idle = false
-	for id, o := range p.open {
-		if o.queue != q {
-			continue
-		}
-		q.wanted--
-		if o.left--; o.left == 0 {
-			delete(p.open, id)
-		}
+	o := q.pull
+	if o == nil {
+		return
+	}
+	q.wanted--
+	if !o.listens {
+		p.held--
+	}
+	if o.left--; o.left == 0 {
+		p.close(q.id, o)
 	}
 }
 
@@ -235,7 +240,14 @@ func (p *pulls) status(id, code, description string) (gone bool) {
 }
 
 func (p *pulls) close(id string, o *pull) {
-	o.queue.wanted -= o.left
+	q := o.queue
+	q.wanted -= o.left
+	if !o.listens {
+		p.held -= o.left
+	}
+	if q.pull == o {
+		q.pull, q.id = nil, ""
+	}
 	delete(p.open, id)
 }
 

@@ -252,6 +252,7 @@ func TestPlacesNeverDrift(t *testing.T) {
 					t.Fatalf("%d reserved of %d", p.reserved(), places)
 				}
 			},
+			"look":    func(*rapid.T) { p.look(clock) },
 			"message": func(t *rapid.T) { p.received(arrives(rapid.SampledFrom(queues).Draw(t, "queue"))) },
 			"status": func(t *rapid.T) {
 				id := fmt.Sprint(rapid.IntRange(1, 20).Draw(t, "id"))
@@ -268,7 +269,7 @@ func TestPlacesNeverDrift(t *testing.T) {
 }
 
 func consistent(t *rapid.T, p *pulls) {
-	left := map[*queue]int{}
+	left, held := map[*queue]int{}, 0
 	for id, o := range p.open {
 		if o.left <= 0 || strings.Contains(id, ".") {
 			t.Fatalf("pull %s is open for %d", id, o.left)
@@ -277,9 +278,18 @@ func consistent(t *rapid.T, p *pulls) {
 			t.Fatalf("queue %s has two pulls open", o.queue.name)
 		}
 		left[o.queue] += o.left
+		if !o.listens {
+			held += o.left
+		}
+		if o.queue.pull != o || o.queue.id != id {
+			t.Fatalf("queue %s takes %s for its pull, it is %s", o.queue.name, o.queue.id, id)
+		}
+	}
+	if p.reserved() != held {
+		t.Fatalf("%d places are reserved, pulls hold %d", p.reserved(), held)
 	}
 	for _, q := range p.queues {
-		if q.wanted != left[q] {
+		if q.wanted != left[q] || (q.pull == nil) != (left[q] == 0) {
 			t.Fatalf("queue %s wants %d, its pulls %d", q.name, q.wanted, left[q])
 		}
 	}
