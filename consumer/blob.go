@@ -59,7 +59,8 @@ func (b *Blobs) Put(ctx context.Context, queue string, content []byte) (string, 
 	if err != nil {
 		return "", fmt.Errorf("bucket %s: %w", b.names.ObjectBucket(queue), err)
 	}
-	if info, err := bucket.GetInfo(ctx, name); err == nil && holds(info, sum, len(content)) && time.Since(info.ModTime) < blobGrace/2 {
+	info, err := bucket.GetInfo(ctx, name)
+	if err == nil && holds(info, sum, len(content)) && time.Since(info.ModTime) < blobGrace/2 && b.complete(ctx, queue, info) {
 		return name, nil // it outlives what names it from now on; stored anew, its chunks would go while others read them
 	}
 	chunk := uint32(min(maxChunk, b.js.Conn().MaxPayload()-headerRoom))
@@ -73,6 +74,19 @@ func (b *Blobs) Put(ctx context.Context, queue string, content []byte) (string, 
 // holds reports whether an object says to be some content.
 func holds(info *jetstream.ObjectInfo, sum [sha256.Size]byte, size int) bool {
 	return !info.Deleted && info.Size == uint64(size) && info.Digest == "SHA-256="+base64.URLEncoding.EncodeToString(sum[:])
+}
+
+// complete reports whether the leader has all chunks of an object. The library stores what describes an object beside its chunks, and
+// leaves it there when one of them is refused.
+func (b *Blobs) complete(ctx context.Context, queue string, info *jetstream.ObjectInfo) bool {
+	name := b.names.ObjectBucket(queue)
+	stream, err := b.js.Stream(ctx, "OBJ_"+name)
+	if err != nil {
+		return false
+	}
+	subject := chunkSubject(name, info)
+	has, err := stream.Info(ctx, jetstream.WithSubjectFilter(subject))
+	return err == nil && has.State.Subjects[subject] == uint64(info.Chunks)
 }
 
 // Get returns the content under a SHA-256 in a queue's bucket, at most limit bytes of it; ErrNoBlob if it is not there.
@@ -123,10 +137,15 @@ const (
 	chunkPause = 20 * time.Millisecond
 )
 
+// chunkSubject is where the chunks of an object are.
+func chunkSubject(bucket string, info *jetstream.ObjectInfo) string {
+	return "$O." + bucket + ".C." + info.NUID
+}
+
 // chunks reads an object message by message. The library reads through a consumer, which waits for as long as ctx lasts when the
 // chunks go after it has looked the object up. Its error is jetstream.ErrMsgNotFound where one is missing.
 func chunks(ctx context.Context, stream jetstream.Stream, bucket string, info *jetstream.ObjectInfo) ([]byte, error) {
-	subject := "$O." + bucket + ".C." + info.NUID
+	subject := chunkSubject(bucket, info)
 	content := make([]byte, 0, info.Size)
 	for next := uint64(1); uint64(len(content)) < info.Size; {
 		m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject))

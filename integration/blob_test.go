@@ -167,9 +167,26 @@ func TestABlobWithoutItsChunks(t *testing.T) {
 	if got, err := s.blobs().Get(ctx, "default", sha, 1<<20); !errors.Is(err, consumer.ErrNoBlob) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	_, err = bucket.PutBytes(ctx, sha, content)
+	_, err = s.blobs().Put(ctx, "default", content)
 	s.must(err)
 	if got, err := s.blobs().Get(ctx, "default", sha, 1<<20); err != nil || !bytes.Equal(got, content) {
 		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// A bucket that has room for what describes an object and none for its chunk keeps the former: that is no object, however often it
+// is tried to store one.
+func TestAnObjectThatWasRefusedIsNotThere(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ctx, cancel := s.within()
+	defer cancel()
+	_, err := s.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: s.names.ObjectBucket("default"), MaxBytes: 20 << 10})
+	s.must(err)
+	for range 2 {
+		if sha, err := s.blobs().Put(ctx, "default", make([]byte, 30<<10)); err == nil {
+			_, err = s.blobs().Get(ctx, "default", sha, 1<<20)
+			t.Errorf("it is said to be stored; read: %v", err)
+		}
 	}
 }
