@@ -103,7 +103,7 @@ type openAISchema struct {
 }
 
 func openAILine(text []byte) (BatchLine, error) {
-	w, err := decode[openAIBatchLine](bytes.Clone(text))
+	w, err := decode[openAIBatchLine](text)
 	switch {
 	case err != nil:
 		return BatchLine{}, err

@@ -44,8 +44,8 @@ func (e *DecodeError) Error() string {
 }
 
 // DecodeRequest reads the body of a run strictly: one JSON object, known fields, each at most once and of its type;
-// null equals absent. What it refuses it tells in one *DecodeError. What the values mean is for the caller to check. Raw values of the
-// request, such as its inputs, are parts of body, which must not be changed from then on.
+// null equals absent. What it refuses it tells in one *DecodeError. What the values mean is for the caller to check. Nothing of the
+// request is a part of body.
 func DecodeRequest(body []byte) (Request, error) { return decode[Request](body) }
 
 // DecodeRunRef reads the body of a request to emend.get or emend.cancel, as strictly as DecodeRequest.
@@ -146,7 +146,7 @@ func (d *decoder) value(raw []byte, path string, v reflect.Value) {
 	t := v.Type()
 	switch {
 	case t == rawType:
-		v.SetBytes(raw[:len(raw):len(raw)])
+		v.SetBytes(bytes.Clone(raw))
 	case t == messageType:
 		d.message(raw, path, v)
 	case leaf(t):
@@ -226,7 +226,7 @@ func (d *decoder) raws(raw []byte, path string) map[string]json.RawMessage {
 		if _, seen := out[name]; seen {
 			d.problem(join(path, name), "given more than once")
 		}
-		out[name] = m[:len(m):len(m)]
+		out[name] = bytes.Clone(m)
 	}
 	return out
 }

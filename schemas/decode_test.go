@@ -2,7 +2,6 @@ package schemas
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -129,21 +128,15 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// TestRawValuesArePartsOfTheBody: they are not copied, so nothing that is appended to one may reach what stands behind it.
-func TestRawValuesArePartsOfTheBody(t *testing.T) {
+func TestDecodedBytesAreCopies(t *testing.T) {
 	body := []byte(full)
 	r, err := DecodeRequest(body)
-	if err != nil || string(r.Inputs["lines"]) != "[1, 2]" || string(r.Output.Schema) != `{"b": 1, "a": 2}` {
-		t.Fatal(err, r)
-	}
-	for _, raw := range []json.RawMessage{r.Inputs["lines"], r.Output.Schema} {
-		if len(raw) != cap(raw) {
-			t.Errorf("%s can grow into its body", raw)
-		}
+	if err != nil {
+		t.Fatal(err)
 	}
 	clear(body)
-	if r.Prompt != "extract-invoice@2" || r.SessionID != "s-9" || r.Metadata["tenant"] != "a" {
-		t.Errorf("texts are no copies: %+v", r)
+	if string(r.Inputs["lines"]) != "[1, 2]" || string(r.Output.Schema) != `{"b": 1, "a": 2}` {
+		t.Error("the request shares the bytes of its body")
 	}
 }
 
