@@ -101,3 +101,22 @@ func TestAJudgeIsAskedAboutTheJudgedTextAndTheOrdinaryConversation(t *testing.T)
 		}
 	}
 }
+
+// A judge that cannot be asked has not decided: the vote is skipped, for nothing, and the run goes on as the policy says.
+func TestAJudgeThatTheAnswerIsTooLargeForIsSkipped(t *testing.T) {
+	large := `"` + strings.Repeat("a", 1<<20) + `"`
+	for policy, status := range map[string]string{"warn_continue": schemas.StatusUnverified, "fail_run": ""} {
+		m := &models{answers: map[string][]string{"worker": {large}, "judge": {approve}}}
+		e := governed(t, m, "", "output: {mode: json}\nvalidation_policy: {validator_failure: "+policy+"}\nchecks: [{judge: j@1, retries: 2}]")
+		r, err := e.Run(t.Context(), engine.RunRequest{ID: "1", Prompt: "x"})
+		if len(m.sent["judge"]) != 0 || (err == nil) != (status != "") {
+			t.Fatalf("%s: %v, %d calls of the judge", policy, err, len(m.sent["judge"]))
+		}
+		if err != nil {
+			continue
+		}
+		if v := r.Validation.Validators[0]; r.Status != status || v.Outcome != schemas.VoteSkipped || v.Cause != schemas.CategoryInvalidRequest || v.Calls != 0 {
+			t.Errorf("%s: %s, %+v", policy, r.Status, v)
+		}
+	}
+}
