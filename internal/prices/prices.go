@@ -19,7 +19,7 @@ import (
 //go:embed prices.json
 var builtin []byte
 
-// Table is a set of prices. It is immutable.
+// Table is a set of prices. It does not change, and is safe for concurrent use.
 type Table struct {
 	// Source, Licence and Date say where the prices are from, and of which day they are.
 	Source    string     `json:"source"`
@@ -38,6 +38,9 @@ type provider struct {
 	Models []model  `json:"models"`
 
 	url *regexp.Regexp
+	// unread are models of the built-in table until once has read them.
+	unread json.RawMessage
+	once   sync.Once
 }
 
 type model struct {
@@ -98,8 +101,49 @@ func Builtin() (*Table, error) {
 		return kept.table, nil
 	}
 	var err error
-	kept.table, err = Parse(builtin)
+	kept.table, err = parseBuiltin(builtin)
 	return kept.table, err
+}
+
+// parseBuiltin leaves the models of a provider unread until they are asked for: most programs need those of one, or of none.
+func parseBuiltin(raw []byte) (*Table, error) {
+	var t struct {
+		Table
+		Providers []struct {
+			ID, URL string
+			Also    []string
+			Models  json.RawMessage
+		} `json:"providers"`
+	}
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return nil, fmt.Errorf("the built-in price table: %w", err)
+	}
+	t.Table.Providers = make([]provider, len(t.Providers))
+	for i, from := range t.Providers {
+		p := &t.Table.Providers[i]
+		p.ID, p.URL, p.Also, p.unread = from.ID, from.URL, from.Also, from.Models
+		if err := p.compile(); err != nil {
+			return nil, fmt.Errorf("the built-in price table, provider %s: %w", p.ID, err)
+		}
+	}
+	return &t.Table, nil
+}
+
+// read makes the models of the built-in table's provider.
+func (p *provider) read() {
+	p.once.Do(func() {
+		if p.unread == nil {
+			return
+		}
+		err := json.Unmarshal(p.unread, &p.Models)
+		if err == nil {
+			err = p.compile()
+		}
+		if err != nil {
+			panic(fmt.Sprintf("the built-in price table, provider %s: %v", p.ID, err)) // TestTheBuiltinTable has read all
+		}
+		p.unread = nil
+	})
 }
 
 // maxTable bounds a table.
@@ -148,8 +192,8 @@ func (p *provider) compile() (err error) {
 
 // Provider is the id of the provider whose API is at a URL; "" if none is known.
 func (t *Table) Provider(url string) string {
-	for _, p := range t.Providers {
-		if p.URL != "" && p.url.MatchString(url) {
+	for i := range t.Providers {
+		if p := &t.Providers[i]; p.URL != "" && p.url.MatchString(url) {
 			return p.ID
 		}
 	}
@@ -157,13 +201,23 @@ func (t *Table) Provider(url string) string {
 }
 
 // Has reports whether a provider is in the table.
-func (t *Table) Has(id string) bool { return t.provider(id) != nil }
+func (t *Table) Has(id string) bool { return t.index(id) >= 0 }
+
+func (t *Table) index(id string) int {
+	for i := range t.Providers {
+		if t.Providers[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
 
 func (t *Table) provider(id string) *provider {
-	i := slices.IndexFunc(t.Providers, func(p provider) bool { return p.ID == id })
+	i := t.index(id)
 	if i < 0 {
 		return nil
 	}
+	t.Providers[i].read()
 	return &t.Providers[i]
 }
 

@@ -1,6 +1,8 @@
 package prices
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +35,20 @@ func TestTheBuiltinTable(t *testing.T) {
 		if got := b.Provider(url); got != want {
 			t.Errorf("%s is %q", url, got)
 		}
+	}
+	whole, err := Parse(builtin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range whole.Providers { // each is read when it is asked for, and is what the whole says
+		want := &whole.Providers[i]
+		got := b.provider(want.ID)
+		if got == nil || got.ID != want.ID || got.URL != want.URL || !slices.Equal(got.Also, want.Also) || len(got.Models) == 0 || !reflect.DeepEqual(got.Models, want.Models) {
+			t.Errorf("%s, with %d models, is not what it is read as alone", want.ID, len(want.Models))
+		}
+	}
+	if len(b.Providers) != len(whole.Providers) {
+		t.Errorf("%d providers, want %d", len(b.Providers), len(whole.Providers))
 	}
 	for _, c := range [][2]string{{"openai", "gpt-4o-mini"}, {"openai", "GPT-4o-mini-2024-07-18"}, {"anthropic", "claude-sonnet-4-6"}, {"google", "gemini-2.5-pro"}, {"azure", "gpt-4o-mini"}} {
 		if b.Find(c[0], c[1]) == nil {
