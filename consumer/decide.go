@@ -152,8 +152,11 @@ func refused(d Delivery, w Whereabouts, lim Limits, now time.Time) Disposition {
 	return Dead{Category: schemas.CategoryInvalidRequest, Message: d.Refusal.Error()}
 }
 
-// unknownCause is the first of what a request names and the catalog lacks, as a word.
+// unknownCause is the first of what a request names and nobody knows, as a word.
 func unknownCause(refusal error) string {
+	if errors.Is(refusal, ErrNoBlob) {
+		return "unknown_blob"
+	}
 	r, ok := errors.AsType[*prompts.RequestError](refusal)
 	if !ok || len(r.Problems) == 0 {
 		return "unknown_prompt"

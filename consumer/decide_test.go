@@ -148,6 +148,7 @@ func TestDecideRefused(t *testing.T) {
 		{"forbidden", delivered(refusal(prompts.ErrForbidden, 0)), Whereabouts{}, open, dead},
 		{"a closed gate does not keep it", delivered(refusal(prompts.ErrMalformed, 0)), Whereabouts{}, closed, dead},
 		{"unknown, just published", delivered(refusal(prompts.ErrUnknown, 0)), Whereabouts{}, open, wait},
+		{"a blob that is not stored, just published", delivered(refusal(fmt.Errorf("%w: %w", prompts.ErrUnknown, ErrNoBlob), 0)), Whereabouts{}, open, HandBack{Delay: unknownRetry, Cause: "unknown_blob"}},
 		{"unknown, at the end of the grace", delivered(refusal(prompts.ErrUnknown, 30*time.Second-1)), Whereabouts{}, open, wait},
 		{"unknown, grace over", delivered(refusal(prompts.ErrUnknown, 30*time.Second)), Whereabouts{}, open, dead},
 		{"settled, then its prompt went away", delivered(refusal(prompts.ErrUnknown, time.Hour)), done, open, Resend{done.Result}},

@@ -21,10 +21,11 @@ func (a *app) steps(e *consumer.Explanation) {
 			i += n - 1
 			continue
 		}
-		if s := delivered(e.Events, i); s != "" {
-			if i == begins {
-				s = strings.TrimPrefix(s, again)
-			}
+		s := delivered(e.Events, i)
+		if i == begins {
+			s = place(x)
+		}
+		if s != "" {
 			a.at(x.At, a.colour(dim, s))
 		}
 		if i == last && x.Kind == schemas.EventFinished {
@@ -48,14 +49,19 @@ func begins(e *consumer.Explanation) int {
 	}
 	for i := len(e.Events) - 1; i >= 0; i-- {
 		if x := e.Events[i]; x.Kind == schemas.EventFinished && x.At.Before(e.Request.Published) {
-			return i + 1
+			for i++; i < len(e.Events) && !opens(e.Events[i]); i++ {
+			}
+			return i
 		}
 	}
 	return 0
 }
 
-// again begins the step of a run whose id ran before.
-const again = "published again: "
+// opens reports whether a published run begins with a step of this kind: what else comes behind an end belongs to what was ended,
+// such as the call that a cancel aborted.
+func opens(x schemas.Event) bool {
+	return x.Kind == schemas.EventStarted || x.Kind == schemas.EventWaiting
+}
 
 func (a *app) published(r *consumer.ExplainedRequest) {
 	a.at(r.Published, fmt.Sprintf("published: message %d, %d bytes", r.Seq, r.Bytes))
@@ -71,8 +77,8 @@ func delivered(events []schemas.Event, i int) string {
 	switch {
 	case x.Delivery == 0:
 		return place(x)
-	case before.Kind == schemas.EventFinished && x.Kind != schemas.EventSuperseded && x.Kind != schemas.EventFinished:
-		return again + place(x)
+	case before.Kind == schemas.EventFinished && opens(x):
+		return "published again: " + place(x)
 	case x.Delivery == before.Delivery && x.Worker == before.Worker:
 		return ""
 	case x.Delivery == before.Delivery+1 && cutOff(before):

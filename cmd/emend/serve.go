@@ -59,7 +59,7 @@ func (a *app) serve() *cobra.Command {
 	c.Flags().StringVar(&o.config, "config", "", "an emend.yaml `FILE`; its folder is the working folder")
 	c.Flags().StringVar(&o.http, "http", "", "serve the page, /healthz, /readyz and /metrics on this `ADDRESS`, such as 127.0.0.1:9090")
 	o.page.register(c, "http-")
-	c.Flags().BoolVar(&o.catalog, "catalog", false, "follow the catalogs that `emend apply` stores, in place of a folder")
+	c.Flags().BoolVar(&o.catalog, "catalog", false, "follow the catalogs that emend apply stores, in place of a folder")
 	c.Flags().BoolVar(&o.embedded, "embedded", false, "start a nats-server inside this process")
 	c.Flags().StringVar(&o.store, "store", "", "where the embedded server keeps its streams (default: a temporary folder)")
 	c.Flags().IntVar(&o.port, "port", 4222, "the embedded server's port on 127.0.0.1")
