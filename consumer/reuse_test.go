@@ -66,6 +66,22 @@ func TestKeptOutputsAreFoundTogether(t *testing.T) {
 	}
 }
 
+// What one queue's runs have kept is not another's to take.
+func TestOutputsAreKeptForTheirQueueAlone(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	r, _ := bucketed(p)
+	others := *r
+	others.queue = "team-a"
+	p.putAll(&others, "d")
+	mine, err := r.some(t.Context(), []string{"d"})
+	p.must(err)
+	theirs, err := others.some(t.Context(), []string{"d"})
+	if err != nil || len(mine) != 0 || string(theirs["d"]) != `{"of":"d"}` {
+		t.Errorf("%v, %s, %s", err, mine, theirs)
+	}
+}
+
 // Without puts nothing is kept, and what is larger than a message is passed over.
 func TestOutputsThatAreNotKept(t *testing.T) {
 	t.Parallel()
