@@ -27,6 +27,6 @@ type builtin struct {
 }
 
 // Generate makes one HTTP call.
-func (b builtin) Generate(ctx context.Context, r *GenerateRequest) (*GenerateResponse, error) {
+func (b *builtin) Generate(ctx context.Context, r *GenerateRequest) (*GenerateResponse, error) {
 	return b.http.Do(ctx, b.endpoint, r)
 }

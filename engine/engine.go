@@ -35,6 +35,8 @@ type Engine struct {
 	http      *provider.Client
 	gates     map[string]*capacity.Gate
 	endpoints map[string]*provider.Endpoint
+	// clients are the built-in ones by profile, each at its profile's backend.
+	clients map[string]*builtin
 }
 
 // Option configures New.
@@ -88,6 +90,12 @@ func New(snapshot *prompts.Snapshot, options ...Option) (*Engine, error) {
 	}
 	e.asked = e.judges()
 	e.http = provider.NewClient(provider.ClientOptions{MaxIdlePerHost: max(connections, 64)})
+	e.clients = map[string]*builtin{}
+	for name, p := range snapshot.Config().Profiles {
+		if endpoint := e.endpoints[p.Backend]; endpoint != nil {
+			e.clients[name] = e.within(endpoint, snapshot.CallTimeout(name).Std())
+		}
+	}
 	return e, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"emend/capacity"
 	"emend/engine/event"
+	"emend/engine/provider"
 	"emend/engine/run"
 	"emend/prompts"
 	"emend/schemas"
@@ -128,12 +129,23 @@ func (e *Engine) client(p *run.Plan) LLMClient {
 		return e.injected
 	}
 	endpoint := e.endpoints[p.Backend]
-	if t := e.snapshot.CallTimeout(p.Profile).Std(); p.Profile != "" && t != endpoint.Timeout {
+	if p.Profile == "" {
+		return &builtin{http: e.http, endpoint: endpoint}
+	}
+	if c := e.clients[p.Profile]; c != nil && c.endpoint.Backend == endpoint.Backend {
+		return c
+	}
+	return e.within(endpoint, e.snapshot.CallTimeout(p.Profile).Std())
+}
+
+// within is the built-in client at an endpoint, with a time limit of its own for each call.
+func (e *Engine) within(endpoint *provider.Endpoint, limit time.Duration) *builtin {
+	if limit != endpoint.Timeout {
 		own := *endpoint
-		own.Timeout = t
+		own.Timeout = limit
 		endpoint = &own
 	}
-	return builtin{http: e.http, endpoint: endpoint}
+	return &builtin{http: e.http, endpoint: endpoint}
 }
 
 // refuse ends a run that was not admitted.
