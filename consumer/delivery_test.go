@@ -258,6 +258,25 @@ func TestCancelOfARunThatWaits(t *testing.T) {
 	r.stop(w)
 }
 
+// TestAFailedRunTellsItsTokens: its result has no usage, so that its end is told with what its answers cost.
+func TestAFailedRunTellsItsTokens(t *testing.T) {
+	r := newRig(t)
+	w := r.work(Options{})
+	events := r.watch()
+	r.put("default", "fails", jsonRequest, nil)
+	r.model.replies <- `no JSON`
+	r.model.replies <- 400
+	e := until(t, events, schemas.EventFinished)
+	if e.Outcome != schemas.StatusFailed || e.Totals.Counts.Calls != 2 || e.Totals.Usage == nil || *e.Totals.Usage.Input != 10 {
+		t.Errorf("finished %+v, %+v", e, e.Totals)
+	}
+	res, _, err := r.ledger().Result(t.Context(), Key{"default", "fails"})
+	if err != nil || res.Usage != nil || res.Counts.Calls != 2 {
+		t.Errorf("stored %+v, %v", res, err)
+	}
+	r.stop(w)
+}
+
 // TestCancelLeavesOtherContentsResult: a queued request of other content is no licence to overwrite what is stored.
 func TestCancelLeavesOtherContentsResult(t *testing.T) {
 	r := newRig(t)
