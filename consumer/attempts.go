@@ -24,7 +24,7 @@ func (b *Blobs) attempts(ctx context.Context, queue string, blob *schemas.Blob) 
 	}
 	var all []schemas.Attempt
 	if err := json.Unmarshal(content, &all); err != nil {
-		return nil, fmt.Errorf("blob sha256:%s %w", blob.SHA256, errOther)
+		return nil, fmt.Errorf("blob sha256:%s: %w", blob.SHA256, errOther)
 	}
 	return all, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -38,56 +37,11 @@ func NewBlobs(js jetstream.JetStream, names subjects.Names, ttl time.Duration, r
 	return &Blobs{js: js, names: names, ttl: ttl + blobGrace, replicas: max(replicas, 1)}
 }
 
-// maxChunk is the most that one message of a bucket carries.
-const maxChunk = 128 << 10
-
 // ErrNoBlob says that a queue's bucket does not hold a blob.
 var ErrNoBlob = errors.New("there is no such blob in the queue's bucket")
 
 // errOther says that a blob is not what its name promises.
-var errOther = errors.New("holds something else; store it again")
-
-// Put stores content in a queue's bucket, which is made if it is not there, and returns its SHA-256 in hex.
-func (b *Blobs) Put(ctx context.Context, queue string, content []byte) (string, error) {
-	sum := sha256.Sum256(content)
-	name := hex.EncodeToString(sum[:])
-	bucket, err := b.js.ObjectStore(ctx, b.names.ObjectBucket(queue))
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		bucket, err = b.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: b.names.ObjectBucket(queue), TTL: b.ttl, Replicas: b.replicas,
-			Description: "large inputs and results", Storage: jetstream.FileStorage})
-	}
-	if err != nil {
-		return "", fmt.Errorf("bucket %s: %w", b.names.ObjectBucket(queue), err)
-	}
-	info, err := bucket.GetInfo(ctx, name)
-	if err == nil && holds(info, sum, len(content)) && time.Since(info.ModTime) < blobGrace/2 && b.complete(ctx, queue, info) {
-		return name, nil // it outlives what names it from now on; stored anew, its chunks would go while others read them
-	}
-	chunk := uint32(min(maxChunk, b.js.Conn().MaxPayload()-headerRoom))
-	meta := jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}
-	if _, err := bucket.Put(ctx, meta, bytes.NewReader(content)); err != nil {
-		return "", fmt.Errorf("store %d bytes in bucket %s: %w", len(content), b.names.ObjectBucket(queue), err)
-	}
-	return name, nil
-}
-
-// holds reports whether an object says to be some content.
-func holds(info *jetstream.ObjectInfo, sum [sha256.Size]byte, size int) bool {
-	return !info.Deleted && info.Size == uint64(size) && info.Digest == "SHA-256="+base64.URLEncoding.EncodeToString(sum[:])
-}
-
-// complete reports whether the leader has all chunks of an object. The library stores what describes an object beside its chunks, and
-// leaves it there when one of them is refused.
-func (b *Blobs) complete(ctx context.Context, queue string, info *jetstream.ObjectInfo) bool {
-	name := b.names.ObjectBucket(queue)
-	stream, err := b.js.Stream(ctx, "OBJ_"+name)
-	if err != nil {
-		return false
-	}
-	subject := chunkSubject(name, info)
-	has, err := stream.Info(ctx, jetstream.WithSubjectFilter(subject))
-	return err == nil && has.State.Subjects[subject] == uint64(info.Chunks)
-}
+var errOther = errors.New("it holds something else; store it again")
 
 // Get returns the content under a SHA-256 in a queue's bucket, at most limit bytes of it; ErrNoBlob if it is not there.
 func (b *Blobs) Get(ctx context.Context, queue, sha string, limit int64) ([]byte, error) {
@@ -99,30 +53,21 @@ func (b *Blobs) Get(ctx context.Context, queue, sha string, limit int64) ([]byte
 	if err != nil {
 		return nil, fmt.Errorf("bucket %s: %w", name, err)
 	}
-	stream, err := b.js.Stream(ctx, "OBJ_"+name)
+	stream, err := b.js.Stream(ctx, objectStream(name))
 	if err != nil {
 		return nil, fmt.Errorf("bucket %s: %w", name, err)
 	}
+	lags := stream.CachedInfo().Config.Replicas > 1
 	pause := chunkPause
 	for tries := 1; ; tries++ {
-		info, err := bucket.GetInfo(ctx, sha)
+		content, err := object(ctx, bucket, stream, sha, limit)
+		absent := errors.Is(err, jetstream.ErrObjectNotFound)
 		switch {
-		case errors.Is(err, jetstream.ErrObjectNotFound):
-			return nil, ErrNoBlob
-		case err != nil:
-			return nil, fmt.Errorf("blob sha256:%s: %w", sha, err)
-		case info.Size > uint64(limit):
-			return nil, fmt.Errorf("blob sha256:%s has %d bytes, allowed are %d", sha, info.Size, limit)
-		}
-		content, err := chunks(ctx, stream, name, info)
-		switch sum := sha256.Sum256(content); {
-		case err == nil && hex.EncodeToString(sum[:]) == sha:
-			return content, nil
 		case err == nil:
-			return nil, fmt.Errorf("blob sha256:%s %w", sha, errOther)
-		case !errors.Is(err, jetstream.ErrMsgNotFound):
+			return content, nil
+		case !absent && !errors.Is(err, jetstream.ErrMsgNotFound):
 			return nil, fmt.Errorf("blob sha256:%s: %w", sha, err)
-		case tries == chunkTries:
+		case absent && !lags, tries == chunkTries:
 			return nil, ErrNoBlob
 		case !sleep(ctx, pause):
 			return nil, fmt.Errorf("blob sha256:%s: %w", sha, ctx.Err())
@@ -131,21 +76,33 @@ func (b *Blobs) Get(ctx context.Context, queue, sha string, limit int64) ([]byte
 	}
 }
 
-// A chunk can be missing for a moment: the object was stored anew meanwhile, or a replica that answers lags behind.
+// A chunk can be missing for a moment: the object was stored anew meanwhile, or a replica that answers lags behind. That one may not
+// know of the object at all.
 const (
 	chunkTries = 6
 	chunkPause = 20 * time.Millisecond
 )
 
-// chunkSubject is where the chunks of an object are.
-func chunkSubject(bucket string, info *jetstream.ObjectInfo) string {
-	return "$O." + bucket + ".C." + info.NUID
+// object reads the object under a SHA-256, which its content must have.
+func object(ctx context.Context, bucket jetstream.ObjectStore, stream jetstream.Stream, sha string, limit int64) ([]byte, error) {
+	info, err := bucket.GetInfo(ctx, sha)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Size > uint64(limit):
+		return nil, fmt.Errorf("it has %d bytes, allowed are %d", info.Size, limit)
+	}
+	content, err := chunks(ctx, stream, info)
+	if sum := sha256.Sum256(content); err == nil && hex.EncodeToString(sum[:]) != sha {
+		return nil, errOther
+	}
+	return content, err
 }
 
 // chunks reads an object message by message. The library reads through a consumer, which waits for as long as ctx lasts when the
 // chunks go after it has looked the object up. Its error is jetstream.ErrMsgNotFound where one is missing.
-func chunks(ctx context.Context, stream jetstream.Stream, bucket string, info *jetstream.ObjectInfo) ([]byte, error) {
-	subject := chunkSubject(bucket, info)
+func chunks(ctx context.Context, stream jetstream.Stream, info *jetstream.ObjectInfo) ([]byte, error) {
+	subject := chunkSubject(stream, info)
 	content := make([]byte, 0, info.Size)
 	for next := uint64(1); uint64(len(content)) < info.Size; {
 		m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject))

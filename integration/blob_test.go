@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -171,6 +172,31 @@ func TestABlobWithoutItsChunks(t *testing.T) {
 	s.must(err)
 	if got, err := s.blobs().Get(ctx, "default", sha, 1<<20); err != nil || !bytes.Equal(got, content) {
 		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// What describes an object may be anybody's in the queue: storing it anew takes away the chunks that it names, and no others.
+func TestAForgedObjectTakesNoOtherAway(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ctx, cancel := s.within()
+	defer cancel()
+	kept, err := s.blobs().Put(ctx, "default", []byte("kept"))
+	s.must(err)
+	sum := sha256.Sum256([]byte("forged"))
+	name := hex.EncodeToString(sum[:])
+	for _, nuid := range []string{">", "*", ""} {
+		body, err := json.Marshal(jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{Name: name}, NUID: nuid, Size: 6, Chunks: 1})
+		s.must(err)
+		_, err = s.js.Publish(ctx, "$O."+s.names.ObjectBucket("default")+".M."+base64.URLEncoding.EncodeToString([]byte(name)), body)
+		s.must(err)
+		_, err = s.blobs().Put(ctx, "default", []byte("forged"))
+		s.must(err)
+		for sha, want := range map[string]string{kept: "kept", name: "forged"} {
+			if got, err := s.blobs().Get(ctx, "default", sha, 1<<10); err != nil || string(got) != want {
+				t.Errorf("%q: %q, %v", nuid, got, err)
+			}
+		}
 	}
 }
 
