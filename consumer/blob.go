@@ -43,6 +43,9 @@ var ErrNoBlob = errors.New("there is no such blob in the queue's bucket")
 // errOther says that a blob is not what its name promises.
 var errOther = errors.New("it holds something else; store it again")
 
+// errTooLarge says that a blob has more bytes than are read.
+var errTooLarge = errors.New("more than allowed")
+
 // Get returns the content under a SHA-256 in a queue's bucket, at most limit bytes of it; ErrNoBlob if it is not there.
 func (b *Blobs) Get(ctx context.Context, queue, sha string, limit int64) ([]byte, error) {
 	name := b.names.ObjectBucket(queue)
@@ -90,7 +93,7 @@ func object(ctx context.Context, bucket jetstream.ObjectStore, stream jetstream.
 	case err != nil:
 		return nil, err
 	case info.Size > uint64(limit):
-		return nil, fmt.Errorf("it has %d bytes, allowed are %d", info.Size, limit)
+		return nil, fmt.Errorf("it has %d bytes, %w: allowed are %d", info.Size, errTooLarge, limit)
 	}
 	content, err := chunks(ctx, stream, info)
 	if sum := sha256.Sum256(content); err == nil && hex.EncodeToString(sum[:]) != sha {
@@ -154,7 +157,7 @@ func mayName(inputs map[string]json.RawMessage) (names []string) {
 }
 
 // Resolve puts the content of blobs in the place of the inputs that name them, from the queue's own bucket only. Its error
-// matches prompts.ErrMalformed, or prompts.ErrUnknown for a blob that may still be on its way.
+// matches prompts.ErrMalformed, or prompts.ErrUnknown for a blob that may still be on its way, or be stored anew.
 func (b *Blobs) Resolve(ctx context.Context, queue string, req *schemas.Request) error {
 	for _, name := range mayName(req.Inputs) {
 		ref, err := refOf(req.Inputs[name])
@@ -166,8 +169,10 @@ func (b *Blobs) Resolve(ctx context.Context, queue string, req *schemas.Request)
 		}
 		content, err := b.Get(ctx, queue, ref.Blob[len("sha256:"):], schemas.MaxBytes)
 		switch {
-		case errors.Is(err, ErrNoBlob):
+		case gone(err):
 			return fmt.Errorf("%w: inputs.%s: %w", prompts.ErrUnknown, name, err)
+		case errors.Is(err, errTooLarge):
+			return fmt.Errorf("%w: inputs.%s: %w", prompts.ErrMalformed, name, err)
 		case err != nil:
 			return fmt.Errorf("inputs.%s: %w", name, err)
 		}

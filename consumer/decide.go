@@ -154,7 +154,7 @@ func refused(d Delivery, w Whereabouts, lim Limits, now time.Time) Disposition {
 
 // unknownCause is the first of what a request names and nobody knows, as a word.
 func unknownCause(refusal error) string {
-	if errors.Is(refusal, ErrNoBlob) {
+	if gone(refusal) {
 		return "unknown_blob"
 	}
 	r, ok := errors.AsType[*prompts.RequestError](refusal)

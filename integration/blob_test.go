@@ -104,10 +104,18 @@ func TestBadBlobs(t *testing.T) {
 	} {
 		s.refused(id, request(c[0]), c[1])
 	}
-	s.publish("forged", request(`{"text":{"$blob":"sha256:`+hex.EncodeToString(wrong[:])+`"}}`))
-	if e := s.event("forged", schemas.EventWaiting); e.Cause != "blob" {
+	forged := request(`{"text":{"$blob":"sha256:` + hex.EncodeToString(wrong[:]) + `"}}`)
+	s.publish("waits", forged) // it may be stored anew
+	if e := s.event("waits", schemas.EventWaiting); e.Cause != "unknown_blob" {
 		t.Errorf("a blob that holds something else: %+v", e)
 	}
+	s.refused("forged", forged, "holds something else; store it again")
+	huge := strings.Repeat("f", 64)
+	raw, err := json.Marshal(jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{Name: huge}, Bucket: s.names.ObjectBucket("default"), NUID: "n", Size: schemas.MaxBytes + 1, Chunks: 1})
+	s.must(err)
+	_, err = s.js.Publish(ctx, "$O."+s.names.ObjectBucket("default")+".M."+base64.URLEncoding.EncodeToString([]byte(huge)), raw)
+	s.must(err)
+	s.refused("huge", request(`{"text":{"$blob":"sha256:`+huge+`"}}`), "more than allowed")
 	s.calls(0)
 }
 
