@@ -76,7 +76,7 @@ func (w *Worker) runOf(d *delivery) *parsed {
 
 // ahead asks for a result of a run that comes for the first time: the answer is on its way while the delivery's goroutine begins.
 func (w *Worker) ahead(d *delivery) {
-	if d.count > 1 {
+	if d.count > 1 || d.before {
 		return
 	}
 	if r := w.runOf(d); r.err == nil {
@@ -86,10 +86,7 @@ func (w *Worker) ahead(d *delivery) {
 
 // decide finds out where the run stands and does what Decide says.
 func (h *handler) decide(ctx context.Context) {
-	where, entry, err := h.w.ledger.Find(ctx, h.key, h.d.seq, h.d.count, h.seek(ctx))
-	if err == nil {
-		where.Granted, err = h.w.ledger.granted(ctx, h.key, h.fingerprint, where.Result, where.ResultSeq)
-	}
+	where, entry, err := h.find(ctx)
 	if err != nil {
 		h.log().Warn().Err(err).Msg("the ledger does not answer; the run is handed back")
 		h.handBack(ctx, HandBack{Delay: ledgerRetry, Cause: "ledger"})
@@ -126,6 +123,18 @@ func (h *handler) decide(ctx context.Context) {
 	h.dispose(ctx, Decide(facts, where, h.gateState(), h.w.limits(), time.Now()), where)
 }
 
+// find asks the ledger where the run stands.
+func (h *handler) find(ctx context.Context) (where Whereabouts, entry *saved, err error) {
+	where, entry, err = h.w.ledger.Find(ctx, h.key, h.d.seq, h.d.count, h.seek(ctx))
+	if err == nil {
+		where.Granted, err = h.w.ledger.granted(ctx, h.key, h.fingerprint, where.Result, where.ResultSeq)
+	}
+	if err == nil && h.d.count < 2 && h.d.before {
+		entry, err = h.w.ledger.left(ctx, h.key, h.d.seq)
+	}
+	return where, entry, err
+}
+
 // reading is a request that was read, or why it is refused.
 type reading struct {
 	plan    *run.Plan
@@ -135,7 +144,7 @@ type reading struct {
 // seek asks the ledger for a result of the run, and reads the request until the answer comes. A redelivery may have made its
 // worker die: nothing of it is read before its starts are known.
 func (h *handler) seek(ctx context.Context) *question {
-	if h.d.count > 1 {
+	if h.d.count > 1 || h.d.before {
 		return nil
 	}
 	asked := h.d.asked

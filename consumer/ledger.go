@@ -178,6 +178,16 @@ func (l *Ledger) load(ctx context.Context, k Key, seq uint64) (*saved, error) {
 	return &s, nil
 }
 
+// left reads what is saved of a run whose message comes as a first delivery, but of a durable that is younger than it. Nothing says
+// that it was started before where nothing is saved.
+func (l *Ledger) left(ctx context.Context, k Key, seq uint64) (*saved, error) {
+	s, err := l.load(ctx, k, seq)
+	if err == nil && s.State == nil && s.By == "" {
+		s.Starts = 0
+	}
+	return s, err
+}
+
 // ErrOvertaken says that another worker wrote the run's saved state: this one no longer owns the run.
 var ErrOvertaken = errors.New("another worker has taken the run")
 

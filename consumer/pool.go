@@ -74,8 +74,23 @@ func (p *pool) listen() (err error) {
 	if p.sub, err = p.w.nc.ChanSubscribe(p.pulls.inbox+".*", p.inbox); err != nil {
 		return fmt.Errorf("pool %s: %w", p.backend, err)
 	}
+	p.date()
 	return nil
 }
+
+// date asks when the durables were made. One that does not say so, in a time that all of them share, is taken to be as old as its
+// messages.
+func (p *pool) date() {
+	ctx, cancel := context.WithTimeout(p.w.base, datedWithin)
+	defer cancel()
+	for _, q := range p.pulls.queues {
+		if c, err := p.w.js.Consumer(ctx, p.w.names.RunsStream(), q.durable); err == nil {
+			q.made = c.CachedInfo().Created
+		}
+	}
+}
+
+const datedWithin = 5 * time.Second
 
 // run pulls until stop is done; runs that were started go on. It returns when nothing is pulled any more.
 func (p *pool) run(stop, work context.Context) {
@@ -201,11 +216,22 @@ func (p *pool) free() int {
 	return n
 }
 
+// lost notes that a durable is not there any more; which one is not said. The clocks of server and worker may differ.
+func (p *pool) lost(now time.Time) {
+	p.missing = now.Add(remakeAfter)
+	for _, q := range p.pulls.queues {
+		q.made = now.Add(clocksDiffer)
+	}
+}
+
+// clocksDiffer is by how much those of server and worker may.
+const clocksDiffer = time.Minute
+
 // take starts a run for a message, or accounts for a status.
 func (p *pool) take(work context.Context, m *nats.Msg) {
 	q, gone := p.pulls.received(m)
 	if gone {
-		p.missing = time.Now().Add(remakeAfter)
+		p.lost(time.Now())
 		p.w.remake()
 		return
 	}
@@ -221,6 +247,7 @@ func (p *pool) take(work context.Context, m *nats.Msg) {
 		p.turnAway(work, d) // a pull that listened holds no place; its queue is busy now, and gets its share of those to come
 		return
 	}
+	d.before = d.published.Before(q.made)
 	if p.ahead != nil {
 		p.ahead(d)
 		if p.active == 0 {

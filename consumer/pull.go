@@ -40,6 +40,8 @@ type queue struct {
 	look time.Time
 	// idle says that a pull ended without its full number: nothing more was there.
 	idle bool
+	// made is when the durable was, as far as is known: no message that was published after it had another one.
+	made time.Time
 	// pull is the open one, and id its name; nil for none.
 	pull *pull
 	id   string

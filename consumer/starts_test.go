@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,5 +134,37 @@ func TestLateComersAreHandedBack(t *testing.T) {
 		if _, d := next(t, ps, in); d.count != 2 {
 			t.Errorf("delivery %d", d.count)
 		}
+	}
+}
+
+// TestWhatWasSavedOutlivesItsDurable: a durable that is deleted delivers its messages anew as first ones. What was saved of a run is
+// gone on from, and what it spent stays counted, by the worker that was there and by one that starts later.
+func TestWhatWasSavedOutlivesItsDurable(t *testing.T) {
+	for name, later := range map[string]bool{"the same worker": false, "one that starts later": true} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			w := r.work(Options{})
+			events := r.watch()
+			r.put("default", "waits", jsonRequest, nil)
+			r.model.replies <- `no JSON`
+			r.model.replies <- 503
+			if e := until(t, events, schemas.EventWaiting); !strings.HasPrefix(e.Cause, "503") {
+				t.Errorf("waits for %q", e.Cause)
+			}
+			if later {
+				r.stop(w)
+			}
+			r.must(r.js.DeleteConsumer(t.Context(), r.names.RunsStream(), r.names.Durable("mock", "default")))
+			if later {
+				r.set(config(), 0)
+				w = r.work(Options{})
+			}
+			r.model.replies <- `3`
+			e := until(t, events, schemas.EventFinished)
+			if e.Delivery != 1 || e.Outcome != schemas.StatusSucceeded || e.Totals.Counts.Calls != 3 || e.Totals.Counts.Executions != 2 {
+				t.Errorf("%+v, %+v", e, e.Totals)
+			}
+			r.stop(w)
+		})
 	}
 }

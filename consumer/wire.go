@@ -21,6 +21,9 @@ type delivery struct {
 	published           time.Time
 	// turnedAway: there is no place for it here; it is handed back unstarted.
 	turnedAway bool
+	// before: its message is older than the durable that delivers it, or may be. Another one may have delivered it before, whatever
+	// count says.
+	before bool
 	// run is what its subject says, once it was read.
 	run *parsed
 	// asked is whether its run has a result already, asked on arrival; nil if it was not.
