@@ -106,19 +106,26 @@ func object(ctx context.Context, bucket jetstream.ObjectStore, stream jetstream.
 // chunks go after it has looked the object up. Its error is jetstream.ErrMsgNotFound where one is missing.
 func chunks(ctx context.Context, stream jetstream.Stream, info *jetstream.ObjectInfo) ([]byte, error) {
 	subject := chunkSubject(stream, info)
-	content := make([]byte, 0, info.Size)
-	for next := uint64(1); uint64(len(content)) < info.Size; {
+	content := make([]byte, 0, min(info.Size, mostAnnounced))
+	for next, n := uint64(1), uint64(0); uint64(len(content)) < info.Size; n++ {
 		m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject))
 		if err != nil {
 			return nil, err
 		}
-		if len(m.Data) == 0 || uint64(len(content)+len(m.Data)) > info.Size {
+		if len(m.Data) == 0 || uint64(len(content)+len(m.Data)) > info.Size || n > info.Size/leastChunk {
 			return nil, errOther
 		}
 		content, next = append(content, m.Data...), m.Sequence+1
 	}
 	return content, nil
 }
+
+// An object's word for its size is not believed beyond mostAnnounced bytes, and chunks that have less than leastChunk on the whole are
+// refused: each is a question to the server.
+const (
+	mostAnnounced = 1 << 20
+	leastChunk    = 256
+)
 
 // blobRef is an input that stands in a bucket: text, or with JSON set the JSON value that it holds.
 type blobRef struct {

@@ -67,6 +67,9 @@ func holds(ctx context.Context, stream jetstream.Stream, info *jetstream.ObjectI
 // the bytes of another chunk, and what describes an object is stored though a chunk was refused.
 func (b *Blobs) write(ctx context.Context, stream jetstream.Stream, bucket, name string, content []byte) error {
 	size := min(maxChunk, int(b.js.Conn().MaxPayload())-headerRoom)
+	if size < leastChunk {
+		return fmt.Errorf("max_payload of the server is %d bytes, which is too little for chunks", b.js.Conn().MaxPayload())
+	}
 	sum := sha256.Sum256(content)
 	info := &jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: uint32(size)}},
 		Bucket: bucket, NUID: rand.Text(), Size: uint64(len(content)), Digest: "SHA-256=" + base64.URLEncoding.EncodeToString(sum[:])}
@@ -92,6 +95,8 @@ func (b *Blobs) write(ctx context.Context, stream jetstream.Stream, bucket, name
 
 // drop takes the chunks of an object away. What fails is left to the bucket's age limit.
 func drop(ctx context.Context, stream jetstream.Stream, info *jetstream.ObjectInfo) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTry) // it may be why the object is dropped
+	defer cancel()
 	if info.NUID == "" || strings.ContainsAny(info.NUID, "*>.") {
 		return // whoever wrote that means the chunks of others
 	}

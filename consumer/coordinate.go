@@ -64,7 +64,7 @@ func (c *coordination) execute(work context.Context, replace uint64) {
 	if !c.begun(work) {
 		return
 	}
-	c.resumed, c.replaces = h.d.count > 1 || replace != 0, replace
+	c.resumed, c.replaces = h.d.count > 1 || h.d.before || replace != 0, replace
 	var err error
 	if c.signals, err = c.hear(); err != nil {
 		h.handBack(h.w.base, HandBack{Delay: ledgerRetry, Cause: "ledger"})

@@ -200,7 +200,7 @@ func (h *handler) settleDecided(ctx context.Context, rec *review, r schemas.Resu
 		return nil, err
 	}
 	mine := func(o *schemas.Result) bool {
-		return h.mine(o) && (o.Review == nil) == (r.Review == nil) && (o.Review == nil || *o.Review == *r.Review)
+		return h.delivered(o) && (o.Review == nil) == (r.Review == nil) && (o.Review == nil || *o.Review == *r.Review)
 	}
 	switch settled, _, err := h.w.ledger.Settle(ctx, h.key, &h.resultMsg(r, body).Msg, mine, rec.Replace); settled {
 	case Stored:

@@ -41,6 +41,8 @@ type handler struct {
 	found int
 	// pipe coordinates a pipeline run; nil for a run of a model.
 	pipe *coordination
+	// stamped is the timing of the result that this handler stores.
+	stamped schemas.Timing
 	// asked is the prompt that the request names, in its own words.
 	asked string
 	// answersBefore is how many runs each backend of the plan had answered here when this one started.
@@ -101,7 +103,7 @@ func (h *handler) decide(ctx context.Context) {
 	if where.State != nil {
 		h.checkpoints, h.found = []run.State{*where.State}, 1
 	}
-	h.saved.By = h.w.id + "/" + strconv.FormatUint(h.d.count, 10)
+	h.saved.By = h.w.id + "/" + strconv.FormatUint(h.d.count, 10) + "/" + strconv.FormatInt(h.taken.UnixNano(), 36)
 	facts := Delivery{Seq: h.d.seq, Fingerprint: h.fingerprint, Published: h.d.published, Starts: entry.Starts}
 	if !TooManyStarts(entry.Starts, h.w.limits()) {
 		facts.Plan, facts.Refusal = h.read(ctx)
@@ -384,7 +386,7 @@ func (h *handler) turn(ctx context.Context) (done func()) {
 func (h *handler) begin(ctx context.Context) error {
 	h.saved.Starts++
 	h.saved.begun = true
-	if h.d.count < 2 {
+	if h.d.count < 2 && h.saved.rev == 0 {
 		return nil
 	}
 	return h.write(ctx, 1)

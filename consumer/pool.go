@@ -85,7 +85,7 @@ func (p *pool) date() {
 	defer cancel()
 	for _, q := range p.pulls.queues {
 		if c, err := p.w.js.Consumer(ctx, p.w.names.RunsStream(), q.durable); err == nil {
-			q.made = c.CachedInfo().Created
+			q.made, q.last = c.CachedInfo().Created, c.CachedInfo().Delivered.Consumer
 		}
 	}
 }
@@ -216,15 +216,26 @@ func (p *pool) free() int {
 	return n
 }
 
-// lost notes that a durable is not there any more; which one is not said. The clocks of server and worker may differ.
+// lost notes that a durable is not there any more; which one is not said. Open pulls may have gone with it, and nobody would say so.
 func (p *pool) lost(now time.Time) {
 	p.missing = now.Add(remakeAfter)
 	for _, q := range p.pulls.queues {
 		q.made = now.Add(clocksDiffer)
 	}
+	p.pulls.reap(now, true)
 }
 
-// clocksDiffer is by how much those of server and worker may.
+// dated notes whether a delivery may be of a durable that is younger than its message. One whose deliveries are counted from the
+// beginning again was made anew, by whomever.
+func (q *queue) dated(d *delivery, now time.Time) {
+	if d.n <= q.last {
+		q.made = now.Add(clocksDiffer)
+	}
+	q.last = d.n
+	d.before = d.published.Before(q.made)
+}
+
+// clocksDiffer is by how much those of server and worker may differ.
 const clocksDiffer = time.Minute
 
 // take starts a run for a message, or accounts for a status.
@@ -243,11 +254,11 @@ func (p *pool) take(work context.Context, m *nats.Msg) {
 		p.w.log.Error().Err(err).Msg("unexpected message in a pull")
 		return
 	}
+	q.dated(d, time.Now())
 	if p.active >= p.places {
 		p.turnAway(work, d) // a pull that listened holds no place; its queue is busy now, and gets its share of those to come
 		return
 	}
-	d.before = d.published.Before(q.made)
 	if p.ahead != nil {
 		p.ahead(d)
 		if p.active == 0 {
@@ -306,10 +317,12 @@ func (p *pool) giveBack(work context.Context) {
 	for {
 		select {
 		case m := <-p.inbox:
-			if q, _ := p.pulls.received(m); q == nil {
+			q, _ := p.pulls.received(m)
+			if q == nil {
 				continue
 			}
 			if d, err := parseDelivery(p.w.nc, m); err == nil {
+				q.dated(d, time.Now())
 				p.turnAway(work, d)
 			}
 		default:

@@ -42,6 +42,8 @@ type queue struct {
 	idle bool
 	// made is when the durable was, as far as is known: no message that was published after it had another one.
 	made time.Time
+	// last is the number of the durable's latest delivery here: they only rise.
+	last uint64
 	// pull is the open one, and id its name; nil for none.
 	pull *pull
 	id   string

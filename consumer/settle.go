@@ -145,8 +145,12 @@ func (h *handler) keep(s run.State) bool {
 	return true
 }
 
-// mine tells this delivery's result from another's: same request, same worker, same delivery.
-func (h *handler) mine(r *schemas.Result) bool {
+// mine tells this handler's result from another's. A durable that is made anew counts its deliveries anew, so that one worker can have
+// two executions of one delivery: only the times tell them apart.
+func (h *handler) mine(r *schemas.Result) bool { return h.delivered(r) && r.TimingMS == h.stamped }
+
+// delivered: same request, same worker, same delivery.
+func (h *handler) delivered(r *schemas.Result) bool {
 	return r.Request.Seq == h.d.seq && r.Request.Delivery == h.d.count && r.Source.Worker == h.w.id
 }
 
@@ -288,6 +292,7 @@ func (h *handler) stamp(r *schemas.Result) {
 	now := time.Now()
 	r.TimingMS.Total = max(now.Sub(h.d.published).Milliseconds(), 0)
 	r.TimingMS.Queued = max(h.taken.Sub(h.d.published).Milliseconds(), 0)
+	h.stamped = r.TimingMS
 	if r.Attempts == nil {
 		r.Attempts = []schemas.Attempt{}
 	}

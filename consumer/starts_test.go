@@ -138,12 +138,13 @@ func TestLateComersAreHandedBack(t *testing.T) {
 }
 
 // TestWhatWasSavedOutlivesItsDurable: a durable that is deleted delivers its messages anew as first ones. What was saved of a run is
-// gone on from, and what it spent stays counted, by the worker that was there and by one that starts later.
+// gone on from, and what it spent stays counted, by the worker that was there and by one that starts later. A server may also give the
+// new durable what the old one was waiting for, and deliver it again after ack_wait.
 func TestWhatWasSavedOutlivesItsDurable(t *testing.T) {
 	for name, later := range map[string]bool{"the same worker": false, "one that starts later": true} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			w := r.work(Options{})
+			w := r.work(Options{AckWait: 2 * time.Second})
 			events := r.watch()
 			r.put("default", "waits", jsonRequest, nil)
 			r.model.replies <- `no JSON`
@@ -156,15 +157,51 @@ func TestWhatWasSavedOutlivesItsDurable(t *testing.T) {
 			}
 			r.must(r.js.DeleteConsumer(t.Context(), r.names.RunsStream(), r.names.Durable("mock", "default")))
 			if later {
-				r.set(config(), 0)
-				w = r.work(Options{})
+				r.set(config(), 2*time.Second)
+				w = r.work(Options{AckWait: 2 * time.Second})
 			}
 			r.model.replies <- `3`
 			e := until(t, events, schemas.EventFinished)
-			if e.Delivery != 1 || e.Outcome != schemas.StatusSucceeded || e.Totals.Counts.Calls != 3 || e.Totals.Counts.Executions != 2 {
+			if e.Outcome != schemas.StatusSucceeded || e.Totals.Counts.Calls != 3 || e.Totals.Counts.Executions != 2 {
 				t.Errorf("%+v, %+v", e, e.Totals)
 			}
 			r.stop(w)
 		})
+	}
+}
+
+// A durable counts its deliveries: where they begin anew it is another one, and what is older than it may have been delivered before.
+func TestADurableThatCountsAnewIsAnother(t *testing.T) {
+	now := time.Now()
+	q := &queue{made: now.Add(-time.Hour), last: 10}
+	for _, c := range []struct {
+		n         uint64
+		published time.Duration
+		before    bool
+	}{
+		{11, -2 * time.Hour, true},
+		{12, -time.Minute, false},
+		{13, -time.Minute, false},
+		{1, -time.Minute, true},
+		{2, 0, true}, // the clocks of server and worker may differ
+		{3, 2 * time.Minute, false},
+	} {
+		d := &delivery{n: c.n, published: now.Add(c.published)}
+		if q.dated(d, now); d.before != c.before {
+			t.Errorf("delivery %d, published %v: %v", c.n, c.published, d.before)
+		}
+	}
+}
+
+// Two executions of one delivery, of a durable and of the one that took its place, have each their own result.
+func TestTheResultOfAnotherExecutionOfTheSameDeliveryIsNotMine(t *testing.T) {
+	w, began := &Worker{id: "w"}, time.Now()
+	first, second := &handler{w: w, d: &delivery{seq: 7, count: 1, published: began.Add(-time.Second)}, taken: began},
+		&handler{w: w, d: &delivery{seq: 7, count: 1, published: began.Add(-time.Second)}, taken: began.Add(50 * time.Millisecond)}
+	var r, other schemas.Result
+	first.stamp(&r)
+	second.stamp(&other)
+	if !first.mine(&r) || first.mine(&other) || second.mine(&r) || !second.mine(&other) || !second.delivered(&r) {
+		t.Errorf("%+v, %+v", r.TimingMS, other.TimingMS)
 	}
 }

@@ -18,7 +18,9 @@ type delivery struct {
 	nc  *nats.Conn
 	// seq is the message's stream sequence, count its delivery number (from 1), published when it was stored.
 	seq, count, pending uint64
-	published           time.Time
+	// n is the number of the delivery among all of its durable.
+	n         uint64
+	published time.Time
 	// turnedAway: there is no place for it here; it is handed back unstarted.
 	turnedAway bool
 	// before: its message is older than the durable that delivers it, or may be. Another one may have delivered it before, whatever
@@ -64,7 +66,7 @@ func parseDelivery(nc *nats.Conn, m *nats.Msg) (*delivery, error) {
 		}
 		nums[i] = n
 	}
-	return &delivery{msg: m, nc: nc, count: nums[0], seq: nums[1], published: time.Unix(0, int64(nums[3])), pending: nums[4]}, nil
+	return &delivery{msg: m, nc: nc, count: nums[0], seq: nums[1], n: nums[2], published: time.Unix(0, int64(nums[3])), pending: nums[4]}, nil
 }
 
 // durableOf is the durable that an ack subject names, "" if it is none.
