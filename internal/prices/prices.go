@@ -137,7 +137,7 @@ func (p *provider) read() {
 		}
 		err := json.Unmarshal(p.unread, &p.Models)
 		if err == nil {
-			err = p.compile()
+			err = p.compileModels() // the url is read by others
 		}
 		if err != nil {
 			panic(fmt.Sprintf("the built-in price table, provider %s: %v", p.ID, err)) // TestTheBuiltinTable has read all
@@ -178,6 +178,10 @@ func (p *provider) compile() (err error) {
 	if p.url, err = regexp.Compile("^(?:" + p.URL + ")"); err != nil {
 		return fmt.Errorf("url: %w", err)
 	}
+	return p.compileModels()
+}
+
+func (p *provider) compileModels() error {
 	for i := range p.Models {
 		m := &p.Models[i]
 		if err := m.Match.compile(); err != nil {

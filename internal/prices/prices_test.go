@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -60,6 +61,23 @@ func TestTheBuiltinTable(t *testing.T) {
 			t.Errorf("%v has the price of %s", c, p.Model())
 		}
 	}
+}
+
+// Many may ask at once, of a table that nobody has read yet.
+func TestTheBuiltinTableIsReadByManyAtOnce(t *testing.T) {
+	Forget()
+	b := table(t)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for _, id := range []string{"openai", "google", "anthropic", "openai"} {
+				if b.Provider("https://api.openai.com/v1") != "openai" || !b.Has(id) || b.Find(id, "gpt-4o-mini") == nil != (id != "openai") {
+					t.Errorf("%s: not as read alone", id)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestWhatACallCosts(t *testing.T) {
